@@ -1,0 +1,129 @@
+//! What a platform tells us, and the one way to hand it on.
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{ConversationId, MessageId};
+
+/// One message from a platform, already in our words.
+///
+/// `text` is the person's text with the platform's markup resolved: entities unescaped, links written out, other people's
+/// mentions kept as `@name (id)`, our own mention removed. It holds what attachments and blocks of alert bots say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inbound {
+    pub conversation: ConversationId,
+    /// Identity of the message itself (for Slack team, channel and `ts`), equal for every event that tells of it: a
+    /// mention and its twin, a redelivery, an edit.
+    pub message_key: String,
+    /// The platform's name for this delivery; redeliveries repeat it.
+    pub event_id: Option<String>,
+    /// The message as later calls name it (reactions, quotes).
+    pub message: MessageId,
+    pub kind: InboundKind,
+    pub author: Author,
+    pub text: String,
+    pub addressed: Addressed,
+    /// The text begins by mentioning somebody who isn't us.
+    pub opens_with_other: bool,
+    /// A private chat with us: nobody else reads it.
+    pub private: bool,
+    /// The message started its thread (its text is the root): there is no earlier context to read.
+    pub starts_thread: bool,
+    pub files: Vec<FileRef>,
+    /// Milliseconds since 1970.
+    pub sent_at: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InboundKind {
+    Message,
+    /// A person changed a message. Ignored if we took the message before; new if the edit is what addresses us.
+    Edit,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    /// The platform's id, the only thing that access lists compare.
+    pub id: String,
+    /// What people call the author, where the event says it.
+    pub name: Option<String>,
+    pub is_bot: bool,
+    /// The author is this very account. Decided by the adapter, since only it knows the account's ids.
+    pub is_self: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Addressed {
+    /// Said in a private chat.
+    Direct,
+    /// Our account is mentioned.
+    Mention,
+    /// An answer to a message of ours, by the platform's own reply.
+    Reply,
+    Overheard,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRef {
+    pub id: String,
+    pub name: String,
+    pub media_type: String,
+    pub bytes: u64,
+    pub url: Option<String>,
+}
+
+/// An earlier message of a thread, read as context for a first mention.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overheard {
+    pub message_key: String,
+    pub author: Author,
+    pub text: String,
+    pub sent_at: i64,
+}
+
+/// A platform is acknowledged only after the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Written down; it will be answered.
+    Taken,
+    /// Written down before.
+    Duplicate,
+    /// Nothing we act on.
+    Ignored,
+}
+
+/// The store refused. The adapter must not acknowledge: the platform then delivers again.
+#[derive(Debug, thiserror::Error)]
+#[error("the message could not be written down: {0}")]
+pub struct InboxError(pub String);
+
+/// The receiving side of [`Inbox`].
+#[async_trait]
+pub trait Deliver: Send + Sync + 'static {
+    async fn deliver(&self, inbound: Inbound) -> Result<Verdict, InboxError>;
+}
+
+/// Where adapters put what they receive.
+#[derive(Clone)]
+pub struct Inbox(Arc<dyn Deliver>);
+
+impl Inbox {
+    pub fn new(to: Arc<dyn Deliver>) -> Self {
+        Self(to)
+    }
+
+    /// Returns when the verdict is durable. May wait for the store, never for a turn.
+    pub async fn deliver(&self, inbound: Inbound) -> Result<Verdict, InboxError> {
+        self.0.deliver(inbound).await
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Inbox")
+    }
+}

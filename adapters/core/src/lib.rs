@@ -1,0 +1,19 @@
+//! The contract between chat platforms and the coordinator.
+//!
+//! An adapter translates: platform events into [`Inbound`], [`Outbound`] into platform calls. It decides nothing.
+//! What the coordinator may ask of a platform is data in [`Features`]; what went wrong is a [`SendError`], sorted by
+//! what to do next.
+
+mod adapter;
+pub mod backoff;
+mod features;
+mod ids;
+mod inbound;
+mod outbound;
+pub mod text;
+
+pub use adapter::{ChannelAdapter, ChannelState, Finding, ReceiveError, Refusal, RefusalKind, SendError, Sign};
+pub use features::{Features, Quota, TextUnit};
+pub use ids::{ChannelId, ConversationId, DeliveryKey, MessageId};
+pub use inbound::{Addressed, Author, Deliver, FileRef, Inbound, InboundKind, Inbox, InboxError, Overheard, Verdict};
+pub use outbound::{Body, Operation, Outbound, Urgency};

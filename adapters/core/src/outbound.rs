@@ -1,0 +1,47 @@
+//! What we ask a platform to show.
+
+use crate::{ConversationId, DeliveryKey, MessageId};
+
+/// One call to a platform. The adapter makes one attempt; repeating and pacing are the outlet's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outbound {
+    pub conversation: ConversationId,
+    pub operation: Operation,
+    pub body: Body,
+    pub urgency: Urgency,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A new message in the conversation, marked with our key where the platform keeps one.
+    Post(DeliveryKey),
+    /// Replaces the whole content of a message of ours.
+    Edit(MessageId),
+    /// Removes a message of ours. Already gone is success. The body is not looked at.
+    Delete(MessageId),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// CommonMark, as a model writes it. Fits [`crate::Features::max_text`] after rendering; longer text was split before.
+    Markdown(String),
+    /// Shown as it is: our own sentences and errors, which must never fail to parse.
+    Plain(String),
+}
+
+impl Body {
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Markdown(text) | Self::Plain(text) => text,
+        }
+    }
+}
+
+/// What the outlet may do when the platform's budget is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// A newer view will follow: may be dropped, never waits long.
+    Interim,
+    /// The placeholder, the answer, a notice: waits and is repeated until the platform took it or refused for good.
+    Final,
+}

@@ -1,0 +1,90 @@
+//! What a model can call: the seam of a tool. Every call goes through [`invoke`], no other way leads to a tool.
+
+use std::{future::Future, time::Duration};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tokio_util::sync::CancellationToken;
+
+/// What a call can do to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    #[serde(alias = "safe")]
+    Read,
+    Write,
+    Destructive,
+}
+
+/// What a source answered. "No data" is an answer; "source down" is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    Something,
+    Nothing,
+    /// The source exists, but not for this question (another tenant, a time before its retention).
+    OutOfScope,
+    SourceDown,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// For the model, whole; `invoke` caps it and keeps the rest as an artifact.
+    pub text: String,
+    pub found: Found,
+}
+
+/// Two kinds of failure: the model can mend the first, nobody in this turn the second.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// Said to the model, with what a right call looks like.
+    #[error("{0}")]
+    TellModel(String),
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// What a tool may know about its call. Never the coordinator, never a channel.
+#[derive(Clone, Debug)]
+pub struct ToolContext {
+    /// The coordinator's session, also when a worker calls: evidence belongs to it.
+    pub session_id: String,
+    pub turn_id: String,
+    pub call_id: String,
+    /// Milliseconds since 1970, fixed when the call starts.
+    pub now_ms: i64,
+    /// Cancelled by a stop; `invoke` races the call against it, a tool with something to clean up listens itself.
+    pub cancel: CancellationToken,
+}
+
+/// A tool gets its clients when it is built and a narrow context per call. "Nothing found" is a result, not an error.
+pub trait Tool: Send + Sync + 'static {
+    const NAME: &'static str;
+    /// The least that any call of this tool does: a toolbox offers a tool if this fits the persona's mode.
+    const LOWEST: Class;
+    /// Results of calls to a source get a number (`E1`, `E2`, …) that an answer can cite.
+    const NUMBERED: bool = true;
+    type Args: DeserializeOwned + JsonSchema + Send + Sync;
+
+    /// For the model: what it does, when to use it, units and limits.
+    fn description(&self) -> String;
+
+    /// Of this very call.
+    fn class(&self, args: &Self::Args) -> Class {
+        let _ = args;
+        Self::LOWEST
+    }
+
+    /// One line for people about this call: activity line and audit line.
+    fn headline(&self, args: &Self::Args) -> String;
+
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+
+    fn call(
+        &self,
+        args: Self::Args,
+        context: &ToolContext,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+}
