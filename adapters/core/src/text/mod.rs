@@ -1,1 +1,8 @@
-//! Text for people.
+//! Text for people: parsed, split, shortened and cleaned in one place. Knows no platform's syntax; adapters render.
+
+mod controls;
+mod sanitize;
+mod shorten;
+
+pub use sanitize::for_people;
+pub use shorten::{middle, one_line, shorten};
