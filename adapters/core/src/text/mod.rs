@@ -3,6 +3,8 @@
 mod controls;
 mod sanitize;
 mod shorten;
+mod split;
 
 pub use sanitize::for_people;
 pub use shorten::{middle, one_line, shorten};
+pub use split::split;
