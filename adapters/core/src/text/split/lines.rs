@@ -45,17 +45,21 @@ fn indentation(line: &str, most: usize) -> (usize, usize) {
     (bytes, columns)
 }
 
-/// Takes the lines out of the lists that stayed behind: what `prefix` has goes, its quote marks come back without the
-/// indentation between them. Ends at the first line that is not in there.
-pub(super) fn taken_out(text: &str, prefix: &str) -> String {
+/// Takes the lines out of the containers that stayed behind: what `prefix` has goes, its quote marks come back without
+/// the indentation between them. A line with less of it is in an outer container, and so is all that follows.
+pub(super) fn taken_out(text: &str, mut prefix: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
     while !prefix.is_empty() && from < text.len() {
         let end = next_line(text, from);
-        let Some(line) = inside(&text[from..end], prefix) else { break };
-        out.push_str(&quote_marks(prefix));
-        out.push_str(line);
-        from = end;
+        if let Some((line, outer)) = inside(&text[from..end], prefix) {
+            out.push_str(&quote_marks(outer));
+            out.push_str(line);
+            prefix = outer;
+            from = end;
+        } else {
+            prefix = prefix.rfind('>').map_or("", |last| &prefix[..last]);
+        }
     }
     out.push_str(&text[from..]);
     out
@@ -66,18 +70,18 @@ pub(super) fn quote_marks(prefix: &str) -> String {
     "> ".repeat(prefix.matches('>').count())
 }
 
-/// The line without the prefix, if it has as much of it as a line of the same container must have.
-fn inside<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
+/// The line without the prefix, and as much of the prefix as it had. `None` without the quote marks.
+fn inside<'a, 'p>(line: &'a str, prefix: &'p str) -> Option<(&'a str, &'p str)> {
     let (marks, indent) = prefix.rfind('>').map_or(("", prefix), |last| prefix.split_at(last + 1));
     let mut rest = line;
     for _ in marks.matches('>') {
         rest = rest.trim_start_matches([' ', '\t']).strip_prefix('>')?;
     }
-    let indent = columns(indent);
-    let (bytes, columns) = indentation(rest, indent);
+    let (bytes, found) = indentation(rest, columns(indent));
     // The space after a quote mark may be missing.
-    let enough = columns + usize::from(!marks.is_empty()) >= indent;
-    (enough || rest.trim().is_empty()).then(|| &rest[bytes..])
+    let whole = found + usize::from(!marks.is_empty()) >= columns(indent) || rest.trim().is_empty();
+    let kept = if whole { indent.len() } else { indentation(indent, found).0 };
+    Some((&rest[bytes..], &prefix[..marks.len() + kept]))
 }
 
 /// White space and quote marks at the start of a line.
