@@ -71,6 +71,11 @@ impl Endpoint {
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(ProviderSetup::BaseUrl);
         }
+        let scrub = Scrub::new(key.map(ExposeSecret::expose_secret).into_iter().chain(url.password()));
+        if key.is_some() {
+            // The address' own user and password would take the key's place.
+            url.set_username("").and_then(|()| url.set_password(None)).map_err(|()| ProviderSetup::BaseUrl)?;
+        }
         url.path_segments_mut().map_err(|()| ProviderSetup::BaseUrl)?.pop_if_empty().extend(path);
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -83,7 +88,6 @@ impl Endpoint {
         if is_loopback(&url) {
             builder = builder.no_proxy();
         }
-        let scrub = Scrub::new(key.map(ExposeSecret::expose_secret));
         let client = builder.build().map_err(|e| ProviderSetup::Client(scrub.clean(&innermost(&e.without_url()))))?;
         Ok(Self { client, url, timeouts, clock, scrub })
     }
@@ -97,7 +101,14 @@ impl Endpoint {
             Ok(Err(error)) => return Err(self.failed(error)),
             Err(_) => return Err(silent(self.timeouts.first_byte)),
         };
-        let mut answer = Answer { response, scrub: self.scrub.clone(), idle: self.timeouts.idle, deadline, read: 0 };
+        let mut answer = Answer {
+            response,
+            scrub: self.scrub.clone(),
+            idle: self.timeouts.idle,
+            deadline,
+            limit: self.timeouts.first_byte,
+            read: 0,
+        };
         let status = answer.response.status();
         let request_id = answer.header("x-request-id").or_else(|| answer.header("request-id"));
         tracing::debug!(http.status = status.as_u16(), http.request_id = request_id, "model endpoint answered");
@@ -132,6 +143,8 @@ pub(super) struct Answer {
     scrub: Scrub,
     idle: Duration,
     deadline: Instant,
+    /// The time limit that `deadline` comes from.
+    limit: Duration,
     read: usize,
 }
 
@@ -142,9 +155,10 @@ impl Answer {
         let piece = match timeout_at(until, self.response.chunk()).await {
             Ok(Ok(piece)) => piece,
             Ok(Err(error)) => return Err(broken(error, &self.scrub)),
-            Err(_) => return Err(silent(self.idle)),
+            Err(_) => return Err(silent(self.limit)),
         };
-        self.deadline = Instant::now() + self.idle;
+        self.limit = self.idle;
+        self.deadline = Instant::now() + self.limit;
         self.read += piece.as_ref().map_or(0, Bytes::len);
         if self.read > MAX_ANSWER_BYTES {
             return Err(ModelError::Rejected(format!("its answer is longer than {MAX_ANSWER_BYTES} bytes")));

@@ -4,7 +4,7 @@ const LONGEST: usize = 300;
 
 #[derive(Clone, Default)]
 pub(super) struct Scrub {
-    key: Option<String>,
+    secrets: Vec<String>,
 }
 
 impl std::fmt::Debug for Scrub {
@@ -14,16 +14,13 @@ impl std::fmt::Debug for Scrub {
 }
 
 impl Scrub {
-    pub(super) fn new(key: Option<&str>) -> Self {
-        Self { key: key.filter(|key| !key.is_empty()).map(str::to_owned) }
+    pub(super) fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { secrets: secrets.into_iter().filter(|secret| !secret.is_empty()).map(str::to_owned).collect() }
     }
 
     /// One line, without keys and addresses, and short. Shortened last: half a key would no longer be recognised.
     pub(super) fn clean(&self, text: &str) -> String {
-        let text = match &self.key {
-            Some(key) => text.replace(key, "[key]"),
-            None => text.to_owned(),
-        };
+        let text = self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "[key]"));
         let words: Vec<_> = text.split_whitespace().map(clean_word).collect();
         let line = words.join(" ");
         match line.char_indices().nth(LONGEST) {

@@ -237,6 +237,14 @@ async fn a_connection_cut_after_the_last_word_leaves_the_answer_whole() {
 }
 
 #[tokio::test]
+async fn a_server_that_holds_the_line_after_the_last_word_is_not_waited_for() {
+    let script = vec![Step::Send([STREAM, &text_chunk("yes"), &finish_chunk()].concat()), Step::Hold];
+    let server = Server::playing(script).await;
+    let outcome: Vec<_> = server.provider(LONG, SHORT).stream(request()).collect().await;
+    assert_eq!(outcome, [text("yes"), done("yes")]);
+}
+
+#[tokio::test]
 async fn what_came_before_an_error_in_the_same_piece_is_still_handed_out() {
     let error = format!("data: {}\n\n", json!({"error": {"type": "overloaded_error", "message": "x"}}));
     let script = vec![Step::Send([STREAM, &text_chunk("Hel"), &error].concat()), Step::Hold];
@@ -252,11 +260,12 @@ async fn a_rate_limit_says_how_long() {
 
 #[tokio::test]
 async fn a_key_that_the_server_repeats_is_not_told() {
-    let body = json!({"error": {"message": format!("wrong key {KEY}, see http://127.0.0.1/?key={KEY}")}}).to_string();
+    let body = json!({"error": {"message": format!("wrong key {KEY} or {PASSWORD}, see http://127.0.0.1/?key={KEY}")}})
+        .to_string();
     let server = Server::playing(refusal("401 Unauthorized", "", &body)).await;
     assert_eq!(
         told(&server.outcome().await),
-        "the model's provider refused the key: HTTP 401: wrong key [key], see [address]"
+        "the model's provider refused the key: HTTP 401: wrong key [key] or [key], see [address]"
     );
     let error = format!("data: {}\n\n", json!({"error": {"message": format!("lost {KEY}")}}));
     let server = Server::playing(vec![Step::Send([STREAM, &error].concat())]).await;
