@@ -1,11 +1,26 @@
 //! The words in which the coordinator speaks with a language model, and the seam each provider implements.
 //!
 //! A provider turns a [`ModelRequest`] into one HTTP call and its stream into [`ModelEvent`]s. It decides nothing: when to
-//! retry is [`retry`]'s business, what to do with a call is the turn's.
+//! retry is [`Retry`]'s business, what to do with a call is the turn's.
 
+mod catalog;
+mod delay;
+mod endpoint;
 mod message;
+mod openai;
+mod reference;
+mod refusal;
+mod retry;
+mod scrub;
+mod sse;
 
+pub use catalog::{ModelLookup, Models};
+pub use endpoint::{ProviderSetup, Timeouts};
 pub use message::{Completion, Message, ModelEvent, ModelRequest, StopReason, ToolCall, ToolChoice, ToolSpec, Usage};
+pub use openai::{OpenAi, OpenAiConfig};
+pub use reference::{Aliases, ModelRef, ReferenceError, resolve};
+pub use retry::{Retry, RetryPolicy};
+pub use sse::{SseError, SseEvent, SseParser};
 
 use std::{fmt, pin::Pin, time::Duration};
 

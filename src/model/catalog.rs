@@ -1,0 +1,183 @@
+//! Which models there are: providers by name, aliases and defaults, as the composition root put them in. Choosing another
+//! model after a failure is the turn's business.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{
+    ModelProvider,
+    reference::{self, Aliases, ModelRef, ReferenceError},
+};
+
+#[derive(Debug, Default)]
+pub struct Models {
+    providers: BTreeMap<String, Provider>,
+    aliases: Aliases,
+    default: String,
+    default_provider: String,
+}
+
+#[derive(Debug)]
+enum Provider {
+    Ready {
+        provider: Arc<dyn ModelProvider>,
+        /// The models its configuration lists: a bare name that only one provider lists belongs to it.
+        listed: BTreeSet<String>,
+    },
+    /// Configured, but not usable; with what to do about it.
+    Off { remedy: String },
+}
+
+/// Each says what to write in the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModelLookup {
+    #[error("no model is configured: set models.default to `provider/model`")]
+    NoDefault,
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    #[error("`{reference}` needs the provider `{provider}`, which is not configured: add [models.providers.{provider}]{}", instead(.known, .nearest.as_deref()))]
+    UnknownProvider { reference: String, provider: String, known: Vec<String>, nearest: Option<String> },
+    #[error("`{reference}` needs the provider `{provider}`, which is off: {remedy}")]
+    ProviderOff { reference: String, provider: String, remedy: String },
+}
+
+fn instead(known: &[String], nearest: Option<&str>) -> String {
+    match nearest {
+        Some(name) => format!(" (did you mean `{name}`?)"),
+        None if known.is_empty() => String::new(),
+        None => format!(" or use one of: {}", known.join(", ")),
+    }
+}
+
+impl Models {
+    pub fn new(default: impl Into<String>, default_provider: impl Into<String>, aliases: Aliases) -> Self {
+        Self { providers: BTreeMap::new(), aliases, default: default.into(), default_provider: default_provider.into() }
+    }
+
+    pub fn add<I>(&mut self, name: impl Into<String>, provider: Arc<dyn ModelProvider>, listed: I)
+    where
+        I: IntoIterator<Item: Into<String>>,
+    {
+        let listed = listed.into_iter().map(Into::into).collect();
+        self.providers.insert(name.into(), Provider::Ready { provider, listed });
+    }
+
+    /// A provider that is configured but can't be used, such as one without a key.
+    pub fn add_off(&mut self, name: impl Into<String>, remedy: impl Into<String>) {
+        self.providers.insert(name.into(), Provider::Off { remedy: remedy.into() });
+    }
+
+    /// The provider and its own name of the model. An empty reference means the default.
+    pub fn resolve(&self, reference: &str) -> Result<(Arc<dyn ModelProvider>, Arc<str>), ModelLookup> {
+        let ModelRef { provider: name, model } = self.locate(reference)?;
+        let reference = || format!("{name}/{model}");
+        match self.providers.get(&name) {
+            Some(Provider::Ready { provider, .. }) => Ok((Arc::clone(provider), model)),
+            Some(Provider::Off { remedy }) => {
+                Err(ModelLookup::ProviderOff { reference: reference(), remedy: remedy.clone(), provider: name })
+            }
+            None => Err(ModelLookup::UnknownProvider {
+                reference: reference(),
+                known: self.providers.keys().cloned().collect(),
+                nearest: self.nearest(&name),
+                provider: name,
+            }),
+        }
+    }
+
+    /// Where the reference leads, whether or not the provider can be used.
+    pub fn locate(&self, reference: &str) -> Result<ModelRef, ModelLookup> {
+        let reference = if reference.trim().is_empty() { self.default.trim() } else { reference.trim() };
+        if reference.is_empty() {
+            return Err(ModelLookup::NoDefault);
+        }
+        let name = reference::expand(reference, &self.aliases)?;
+        let owner = self.only_provider_listing(name).unwrap_or(&self.default_provider);
+        Ok(ModelRef::parse(name, owner)?)
+    }
+
+    fn only_provider_listing(&self, model: &str) -> Option<&str> {
+        let mut owners = self.providers.iter().filter_map(|(name, provider)| match provider {
+            Provider::Ready { listed, .. } if listed.contains(model) => Some(name.as_str()),
+            _ => None,
+        });
+        owners.next().filter(|_| owners.next().is_none())
+    }
+
+    fn nearest(&self, name: &str) -> Option<String> {
+        let scored = self.providers.keys().map(|known| (strsim::jaro_winkler(known, name), known));
+        scored.filter(|(score, _)| *score > 0.85).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ModelRequest, ModelStream};
+
+    struct Named(&'static str);
+
+    impl std::fmt::Debug for Named {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl ModelProvider for Named {
+        fn stream(&self, _: ModelRequest) -> ModelStream {
+            Box::pin(futures::stream::empty())
+        }
+    }
+
+    fn models() -> Models {
+        let aliases = [("fast".to_owned(), "openai/mini".to_owned())].into();
+        let mut models = Models::new("fast", "anthropic", aliases);
+        models.add("openai", Arc::new(Named("openai")), ["gpt", "shared"]);
+        models.add("local", Arc::new(Named("local")), ["shared"]);
+        models.add_off("anthropic", "set models.providers.anthropic.api_key");
+        models
+    }
+
+    fn resolved(models: &Models, reference: &str) -> Result<String, String> {
+        models.resolve(reference).map(|(p, model)| format!("{p:?} {model}")).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_reference_leads_to_a_provider_or_to_what_must_be_configured() {
+        for (reference, expected) in [
+            ("", Ok("openai mini")),
+            ("fast", Ok("openai mini")),
+            ("local/a/b", Ok("local a/b")),
+            ("gpt", Ok("openai gpt")),
+            (
+                "shared",
+                Err(
+                    "`anthropic/shared` needs the provider `anthropic`, which is off: set models.providers.anthropic.api_key",
+                ),
+            ),
+            (
+                "opnai/gpt",
+                Err(
+                    "`opnai/gpt` needs the provider `opnai`, which is not configured: add [models.providers.opnai] (did you mean `openai`?)",
+                ),
+            ),
+            (
+                "zzz/gpt",
+                Err(
+                    "`zzz/gpt` needs the provider `zzz`, which is not configured: add [models.providers.zzz] or use one of: anthropic, local, openai",
+                ),
+            ),
+            ("openai/", Err("`openai/` names no model: write `provider/model` or an alias of [models.aliases]")),
+        ] {
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(resolved(&models(), reference), expected, "{reference:?}");
+        }
+    }
+
+    #[test]
+    fn without_any_configuration_the_default_is_asked_for() {
+        assert_eq!(Models::default().resolve(" ").err(), Some(ModelLookup::NoDefault));
+    }
+}

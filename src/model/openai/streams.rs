@@ -1,0 +1,87 @@
+//! Answers as servers write them, and what each must come to: whole, in any pieces, and cut anywhere.
+
+mod cases;
+
+use std::collections::VecDeque;
+
+use super::decode::Decoder;
+use crate::model::{Completion, ModelError, ModelEvent, scrub::Scrub};
+use cases::{Case, broke_off, cases};
+
+type Outcome = (Vec<ModelEvent>, Result<Completion, ModelError>);
+
+fn play<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+    let mut decoder = Decoder::new("m".into(), Scrub::default());
+    let mut out = VecDeque::new();
+    for piece in pieces {
+        if let Err(error) = decoder.push(piece, &mut out) {
+            return (joined(out), Err(error));
+        }
+    }
+    let end = decoder.end(&mut out).map(|mut completion| {
+        // Made ids differ from run to run.
+        for call in completion.calls.iter_mut().filter(|call| call.id.len() == "call_".len() + 32) {
+            call.id = "made".into();
+        }
+        completion
+    });
+    (joined(out), end)
+}
+
+/// The events with their texts joined, so that they don't depend on how the stream was cut.
+fn joined(events: VecDeque<ModelEvent>) -> Vec<ModelEvent> {
+    let mut all: Vec<ModelEvent> = Vec::new();
+    for event in events {
+        match (all.last_mut(), event) {
+            (Some(ModelEvent::Text(text)), ModelEvent::Text(more)) => text.push_str(&more),
+            (_, event) => all.push(event),
+        }
+    }
+    all
+}
+
+#[test]
+fn every_stream_comes_to_its_answer() {
+    for Case { name, stream, expected } in cases() {
+        assert_eq!(play([stream.as_bytes()]).1, expected, "{name}");
+    }
+}
+
+#[test]
+fn the_events_are_the_answers_text_and_calls_in_order() {
+    for Case { name, stream, .. } in cases() {
+        let (events, end) = play([stream.as_bytes()]);
+        let Ok(end) = end else { continue };
+        let text = Some(end.text).filter(|text| !text.is_empty()).map(ModelEvent::Text);
+        let calls = end.calls.into_iter().map(|call| ModelEvent::CallStarted { name: call.name });
+        assert_eq!(events, text.into_iter().chain(calls).collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
+fn cut_into_two_pieces_at_any_byte_it_is_the_same() {
+    for Case { name, stream, .. } in cases() {
+        let whole = play([stream.as_bytes()]);
+        for at in 0..=stream.len() {
+            let (a, b) = stream.as_bytes().split_at(at);
+            assert_eq!(play([a, b]), whole, "{name}, cut at {at}");
+        }
+        assert_eq!(play(stream.as_bytes().chunks(1)), whole, "{name}, byte by byte");
+    }
+}
+
+#[test]
+fn broken_off_at_any_byte_it_is_an_error_or_the_whole_answer() {
+    for Case { name, stream, expected } in cases() {
+        for at in 0..=stream.len() {
+            match (play([&stream.as_bytes()[..at]]).1, &expected) {
+                // Token counts may be what was lost.
+                (Ok(cut), Ok(whole)) => assert_eq!(&Completion { usage: whole.usage, ..cut }, whole, "{name}, {at}"),
+                (Ok(cut), Err(_)) => panic!("{name}, broken off at {at}: {cut:?}"),
+                (Err(error), expected) => {
+                    assert!(error == broke_off() || expected.as_ref().err() == Some(&error), "{name}, {at}: {error}");
+                }
+            }
+        }
+    }
+}
