@@ -2,4 +2,5 @@
 
 pub mod clock;
 pub mod model;
+pub mod persona;
 pub mod tools;
