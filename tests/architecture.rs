@@ -1,6 +1,8 @@
 //! Who may import whom: the table of `docs/ARCHITECTURE.md`, section 2, held against the sources. Inside one crate no
 //! compiler keeps these walls.
 
+#![expect(clippy::unwrap_used, reason = "a test's helpers may panic, and clippy sees only the test functions")]
+
 use std::{
     collections::BTreeSet,
     fs,

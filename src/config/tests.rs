@@ -23,12 +23,12 @@ fn mistakes(text: &str, pairs: &[(&str, &str)]) -> Vec<String> {
     load_with(text, pairs).map(|config| format!("{config:#?}")).expect_err("the configuration has mistakes")
 }
 
-const SIX_LINES: &str = r#"[models]
-default = "openai/gpt-5.4-mini"
+const SIX_LINES: &str = r#"models.default = "openai/gpt-5.4-mini"
 [[channels]]
 kind = "slack"
 app_token = "${SLACK_APP_TOKEN}"
 bot_token = "${SLACK_BOT_TOKEN}"
+allow_rooms = ["C0123456789"]
 "#;
 
 #[test]
@@ -76,7 +76,7 @@ fn six_lines_are_enough_for_slack() {
             "api: 127.0.0.1:8080; no token: loopback is admin, others are refused",
             "models: openai/gpt-5.4-mini; providers that are on: openai",
             "sources: none",
-            "slack (slack, socket): on: everybody in no room (allow_rooms is empty); private chats: paired people",
+            "slack (slack, socket): on: everybody in C0123456789; private chats: paired people",
         ]
     );
 }
