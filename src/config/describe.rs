@@ -1,0 +1,91 @@
+//! A configuration in a few lines for a terminal: what is on, what is off and why, who may talk where. No secrets.
+
+use super::{ChannelConfig, Config, DmPolicy, Source, built};
+
+pub fn describe(config: &Config) -> Vec<String> {
+    let mut lines = vec![api(config), models(config), sources(config)];
+    lines.extend(config.channels.iter().map(channel));
+    if config.channels.is_empty() {
+        lines.push("channels: none".to_owned());
+    }
+    lines
+}
+
+fn api(config: &Config) -> String {
+    let server = &config.server;
+    let tokens: Vec<String> =
+        server.tokens.iter().map(|token| format!("{} ({})", token.name, token.role.as_str())).collect();
+    let who = match (tokens.is_empty(), server.open_on_loopback) {
+        (false, _) => format!("tokens: {}", tokens.join(", ")),
+        (true, true) => "no token: loopback is admin, others are refused".to_owned(),
+        (true, false) => "no token: everybody is refused".to_owned(),
+    };
+    format!("api: {}; {who}", server.listen)
+}
+
+fn models(config: &Config) -> String {
+    let models = &config.models;
+    let on: Vec<&str> = models
+        .providers
+        .iter()
+        .filter(|(_, provider)| built::is_built_api(provider.api) && provider.is_configured())
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let on = if on.is_empty() { "none".to_owned() } else { on.join(", ") };
+    format!("models: {}; providers that are on: {on}", models.default)
+}
+
+fn sources(config: &Config) -> String {
+    let sources = &config.sources;
+    let all = [
+        ("prometheus", &sources.prometheus),
+        ("loki", &sources.loki),
+        ("tempo", &sources.tempo),
+        ("alertmanager", &sources.alertmanager),
+    ];
+    let set: Vec<&str> = all.into_iter().filter(|(_, Source { url })| url.is_some()).map(|(name, _)| name).collect();
+    format!("sources: {}", if set.is_empty() { "none".to_owned() } else { set.join(", ") })
+}
+
+fn channel(channel: &ChannelConfig) -> String {
+    let head = format!("{} ({}, {})", channel.name, channel.kind().as_str(), channel.platform.mode());
+    if !built::is_built(&channel.platform) {
+        return format!("{head}: off: not part of this build yet");
+    }
+    let missing = channel.missing();
+    if !missing.is_empty() {
+        return format!("{head}: off: {} not set", missing.join(", "));
+    }
+    let access = &channel.access;
+    let star = |list: &[String]| list.iter().any(|entry| entry == "*");
+    let rooms = match access.allow_rooms.as_slice() {
+        [] => "in no room (allow_rooms is empty)".to_owned(),
+        rooms if star(rooms) => "in every room it is in".to_owned(),
+        rooms => format!("in {}", rooms.join(", ")),
+    };
+    let people = match access.allow_from.as_slice() {
+        [] => "everybody".to_owned(),
+        people if star(people) => "everybody".to_owned(),
+        people => people.join(", "),
+    };
+    let private = match access.dm_policy {
+        DmPolicy::Pairing if star(&access.allow_from) => "everybody".to_owned(),
+        DmPolicy::Pairing if access.allow_from.is_empty() => "paired people".to_owned(),
+        DmPolicy::Pairing => format!("paired people and {people}"),
+        DmPolicy::Allowlist if access.allow_from.is_empty() => "nobody (allow_from is empty)".to_owned(),
+        DmPolicy::Allowlist => people.clone(),
+        DmPolicy::Open => "everybody".to_owned(),
+        DmPolicy::Disabled => "nobody".to_owned(),
+    };
+    format!("{head}: on: {people} {rooms}; private chats: {private}{}", rights(channel))
+}
+
+fn rights(channel: &ChannelConfig) -> String {
+    let access = &channel.access;
+    let lists = [("admins", &access.admins), ("operators", &access.operators), ("approvers", &access.approvers)];
+    lists
+        .into_iter()
+        .filter(|(_, people)| !people.is_empty())
+        .map(|(right, people)| format!("; {right}: {}", people.join(", ")))
+        .collect()
+}

@@ -1,0 +1,192 @@
+//! What the platforms have of their own: tokens, modes, addresses.
+
+use secrecy::SecretString;
+use url::Url;
+
+use super::{
+    read::{Choice, Section},
+    tree::{Node, Value},
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelKind {
+    Slack,
+    Telegram,
+    Feishu,
+}
+
+#[derive(Clone, Debug)]
+pub enum Platform {
+    Slack(Slack),
+    Telegram(Telegram),
+    Feishu(Feishu),
+}
+
+#[derive(Clone, Debug)]
+pub struct Slack {
+    pub mode: SlackMode,
+    pub app_token: Option<SecretString>,
+    pub bot_token: Option<SecretString>,
+    pub signing_secret: Option<SecretString>,
+    pub api_url: Url,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlackMode {
+    Socket,
+    Events,
+}
+
+#[derive(Clone, Debug)]
+pub struct Telegram {
+    pub mode: TelegramMode,
+    pub bot_token: Option<SecretString>,
+    pub secret_token: Option<SecretString>,
+    pub api_url: Url,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TelegramMode {
+    Polling,
+    Webhook,
+}
+
+#[derive(Clone, Debug)]
+pub struct Feishu {
+    pub mode: FeishuMode,
+    pub app_id: Option<String>,
+    pub app_secret: Option<SecretString>,
+    pub verification_token: Option<SecretString>,
+    pub encrypt_key: Option<SecretString>,
+    pub base_url: Url,
+    pub reply_mode: ReplyMode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeishuMode {
+    Socket,
+    Webhook,
+}
+
+/// Which of Feishu's two kinds of message, and so which way to edit it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyMode {
+    Auto,
+    Text,
+    Card,
+}
+
+impl ChannelKind {
+    pub(super) fn of(node: &Node) -> Option<Self> {
+        match &node.value {
+            Value::Text { text, .. } => Self::WORDS.iter().find(|(word, _)| word == text).map(|(_, kind)| *kind),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        self.word()
+    }
+}
+
+impl Choice for ChannelKind {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("slack", Self::Slack), ("telegram", Self::Telegram), ("feishu", Self::Feishu)];
+}
+
+impl Choice for SlackMode {
+    const WORDS: &'static [(&'static str, Self)] = &[("socket", Self::Socket), ("events", Self::Events)];
+}
+
+impl Choice for TelegramMode {
+    const WORDS: &'static [(&'static str, Self)] = &[("polling", Self::Polling), ("webhook", Self::Webhook)];
+}
+
+impl Choice for FeishuMode {
+    const WORDS: &'static [(&'static str, Self)] = &[("socket", Self::Socket), ("webhook", Self::Webhook)];
+}
+
+impl Choice for ReplyMode {
+    const WORDS: &'static [(&'static str, Self)] = &[("auto", Self::Auto), ("text", Self::Text), ("card", Self::Card)];
+}
+
+impl Platform {
+    pub fn kind(&self) -> ChannelKind {
+        match self {
+            Self::Slack(_) => ChannelKind::Slack,
+            Self::Telegram(_) => ChannelKind::Telegram,
+            Self::Feishu(_) => ChannelKind::Feishu,
+        }
+    }
+
+    pub fn mode(&self) -> &'static str {
+        match self {
+            Self::Slack(slack) => slack.mode.word(),
+            Self::Telegram(telegram) => telegram.mode.word(),
+            Self::Feishu(feishu) => feishu.mode.word(),
+        }
+    }
+
+    /// The keys that this mode can't do without, and whether they are set.
+    pub(super) fn needs(&self) -> Vec<(&'static str, bool)> {
+        match self {
+            Self::Slack(slack) => {
+                let other = match slack.mode {
+                    SlackMode::Socket => ("app_token", slack.app_token.is_some()),
+                    SlackMode::Events => ("signing_secret", slack.signing_secret.is_some()),
+                };
+                vec![("bot_token", slack.bot_token.is_some()), other]
+            }
+            Self::Telegram(telegram) => {
+                let mut needs = vec![("bot_token", telegram.bot_token.is_some())];
+                if telegram.mode == TelegramMode::Webhook {
+                    needs.push(("secret_token", telegram.secret_token.is_some()));
+                }
+                needs
+            }
+            Self::Feishu(feishu) => {
+                let mut needs = vec![("app_id", feishu.app_id.is_some()), ("app_secret", feishu.app_secret.is_some())];
+                if feishu.mode == FeishuMode::Webhook {
+                    needs.push(("verification_token", feishu.verification_token.is_some()));
+                }
+                needs
+            }
+        }
+    }
+
+    pub(super) fn read(kind: ChannelKind, section: &mut Section<'_>) -> Option<Self> {
+        Some(match kind {
+            ChannelKind::Slack => Self::Slack(Slack {
+                mode: section.choice("mode", SlackMode::Socket),
+                app_token: section.secret("app_token"),
+                bot_token: section.secret("bot_token"),
+                signing_secret: section.secret("signing_secret"),
+                api_url: address(section, "api_url", "https://slack.com/api/")?,
+            }),
+            ChannelKind::Telegram => Self::Telegram(Telegram {
+                mode: section.choice("mode", TelegramMode::Polling),
+                bot_token: section.secret("bot_token"),
+                secret_token: section.secret("secret_token"),
+                api_url: address(section, "api_url", "https://api.telegram.org")?,
+            }),
+            ChannelKind::Feishu => Self::Feishu(Feishu {
+                mode: section.choice("mode", FeishuMode::Socket),
+                app_id: section.text("app_id"),
+                app_secret: section.secret("app_secret"),
+                verification_token: section.secret("verification_token"),
+                encrypt_key: section.secret("encrypt_key"),
+                base_url: address(section, "base_url", "https://open.feishu.cn")?,
+                reply_mode: section.choice("reply_mode", ReplyMode::Auto),
+            }),
+        })
+    }
+}
+
+/// An address below which the platform's methods lie: with the closing slash that joining needs.
+fn address(section: &mut Section<'_>, key: &str, default: &str) -> Option<Url> {
+    let mut url = section.url(key).or_else(|| Url::parse(default).ok())?;
+    if !url.path().ends_with('/') {
+        url.set_path(&format!("{}/", url.path()));
+    }
+    Some(url)
+}

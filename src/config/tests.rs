@@ -1,0 +1,327 @@
+//! The configuration as an operator meets it: files and environments in, a `Config` or sentences out.
+
+use std::{path::Path, time::Duration};
+
+use secrecy::ExposeSecret;
+
+use super::*;
+
+fn env(pairs: &[(&str, &str)]) -> Env {
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+fn load_with(text: &str, pairs: &[(&str, &str)]) -> Result<Config, Vec<String>> {
+    load_text(text, Some(Path::new("config.toml")), &env(pairs))
+        .map_err(|errors| errors.0.iter().map(ToString::to_string).collect())
+}
+
+fn loaded(text: &str, pairs: &[(&str, &str)]) -> Config {
+    load_with(text, pairs).unwrap_or_else(|errors| panic!("{}", errors.join("\n")))
+}
+
+fn mistakes(text: &str, pairs: &[(&str, &str)]) -> Vec<String> {
+    load_with(text, pairs).map(|config| format!("{config:#?}")).expect_err("the configuration has mistakes")
+}
+
+const SIX_LINES: &str = r#"models.default = "openai/gpt-5.4-mini"
+[[channels]]
+kind = "slack"
+app_token = "${SLACK_APP_TOKEN}"
+bot_token = "${SLACK_BOT_TOKEN}"
+allow_rooms = ["C0123456789"]
+"#;
+
+#[test]
+fn the_example_loads_unchanged_and_equals_the_defaults() {
+    let example = loaded(include_str!("../../config.example.toml"), &[]);
+    let least = "[[channels]]\nkind = \"slack\"\n[[channels]]\nkind = \"telegram\"\n[[channels]]\nkind = \"feishu\"\n";
+    let defaults = loaded(least, &[]);
+    assert_eq!(format!("{example:#?}"), format!("{defaults:#?}"));
+    assert_eq!(example.store.url.expose_secret(), defaults.store.url.expose_secret());
+    let (notes, errors) = check_built(&example);
+    assert_eq!(errors, []);
+    assert_eq!(
+        notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "slack: off: bot_token, app_token not set",
+            "telegram: off: not part of this build yet",
+            "feishu: off: not part of this build yet",
+            "models.providers.anthropic: off: the wire format \"anthropic\" is not part of this build yet",
+            "models.providers.openai: off: api_key not set",
+            "models.default: no answer is possible: the provider \"anthropic\" is off",
+        ]
+    );
+}
+
+#[test]
+fn without_a_file_there_is_the_api_alone() {
+    let config = load(None, &env(&[("WATCHFLOOR_TOKEN", "canary")])).unwrap();
+    assert_eq!(config.channels.len(), 0);
+    assert_eq!(config.file, None);
+    assert_eq!(config.store.url.expose_secret(), "sqlite://data/watchfloor.db");
+    let tokens: Vec<_> = config.server.tokens.iter().map(|t| (&*t.name, t.token.expose_secret(), t.role)).collect();
+    assert_eq!(tokens, [("ops", "canary", Role::Admin)]);
+}
+
+#[test]
+fn six_lines_are_enough_for_slack() {
+    let secrets = [("SLACK_APP_TOKEN", "xapp-1"), ("SLACK_BOT_TOKEN", "xoxb-1"), ("OPENAI_API_KEY", "sk-1")];
+    let config = loaded(SIX_LINES, &secrets);
+    let (notes, errors) = check_built(&config);
+    assert_eq!(errors, []);
+    assert_eq!(notes.iter().map(|note| note.about.as_str()).collect::<Vec<_>>(), ["models.providers.anthropic"]);
+    assert_eq!(
+        describe(&config),
+        [
+            "api: 127.0.0.1:8080; no token: loopback is admin, others are refused",
+            "models: openai/gpt-5.4-mini; providers that are on: openai",
+            "sources: none",
+            "slack (slack, socket): on: everybody in C0123456789; private chats: paired people",
+        ]
+    );
+}
+
+#[test]
+fn each_mistake_is_named_with_its_place_and_what_would_be_right() {
+    let slack = |line: &str| format!("[[channels]]\nkind = \"slack\"\n{line}\n");
+    let table: Vec<(String, &str)> = vec![
+        (
+            slack("mode = \"sokcet\""),
+            "config.toml: channels[0].mode: expected \"socket\" or \"events\", got \"sokcet\" (did you mean \"socket\"?) [line 3]",
+        ),
+        (
+            slack("allow_room = []"),
+            "config.toml: channels[0].allow_room: unknown key (did you mean \"allow_rooms\"?) [line 3]",
+        ),
+        (
+            "[[channels]]\nkind = \"slakc\"\nbot = 1\n".to_owned(),
+            "config.toml: channels[0].kind: expected \"slack\", \"telegram\" or \"feishu\", got \"slakc\" (did you mean \"slack\"?) [line 2]",
+        ),
+        (
+            "[[channels]]\nname = \"x\"\n".to_owned(),
+            "config.toml: channels[0].kind: expected \"slack\", \"telegram\" or \"feishu\", got none [line 1]",
+        ),
+        (
+            slack("name = \"api\""),
+            "config.toml: channels[0].name: expected a name of small letters, digits, single _ and -, other than \"api\", got \"api\" [line 3]",
+        ),
+        (
+            slack("[[channels]]\nkind = \"slack\""),
+            "config.toml: channels[1].name: a channel before it is named \"slack\" too, expected a name for each",
+        ),
+        (
+            slack("allow_from = [\"U1\", \"@alice\"]"),
+            "config.toml: channels[0].allow_from[1]: expected the id of a Slack member such as \"U0123456789\", or \"*\", got \"@alice\" (names can be taken over, ids can't) [line 3]",
+        ),
+        (
+            slack("admins = [\"*\"]"),
+            "config.toml: channels[0].admins[0]: expected the id of a Slack member such as \"U0123456789\", got \"*\" (names can be taken over, ids can't) [line 3]",
+        ),
+        (
+            "[[channels]]\nkind = \"telegram\"\nallow_from = [12345]\n".to_owned(),
+            "config.toml: channels[0].allow_from[0]: expected the number of a Telegram user in quotes such as \"123456789\", or \"*\", got 12345 [line 3]",
+        ),
+        (
+            slack("timezone = \"Mars/Olympus\""),
+            "config.toml: channels[0].timezone: expected a time zone such as \"UTC\" or \"Europe/Berlin\", got \"Mars/Olympus\" [line 3]",
+        ),
+        (
+            slack("block_streaming_chunk = { min = 2000 }"),
+            "config.toml: channels[0].block_streaming_chunk.min: expected no more than max, which is 1200, got 2000 [line 3]",
+        ),
+        (slack("bot_token = 5"), "config.toml: channels[0].bot_token: expected a text in quotes [line 3]"),
+        (
+            "[limits]\nturns = 0".to_owned(),
+            "config.toml: limits.turns: expected a whole number from 1 to 1000, got 0 [line 2]",
+        ),
+        (
+            "[limits]\nturn_timeout = \"30\"".to_owned(),
+            "config.toml: limits.turn_timeout: expected a duration from \"1s\" to \"2days\", got \"30\" [line 2]",
+        ),
+        (
+            "[limits]\nturn_timeout = \"5m\"".to_owned(),
+            "config.toml: limits.worker_timeout: expected no more than turn_timeout: a worker ends with its turn [line 1]",
+        ),
+        ("[stroe]\nurl = \"x\"".to_owned(), "config.toml: stroe: unknown key (did you mean \"store\"?) [line 1]"),
+        ("store = 5".to_owned(), "config.toml: store: expected a table, got 5 [line 1]"),
+        (
+            "[store]\nurl = \"mysql://u:canary@db/w\"".to_owned(),
+            "config.toml: store.url: expected an address that begins with sqlite:// or postgres://, got another text [line 1]",
+        ),
+        (
+            "[server]\npublic_url = \"ftp://u:canary@host/\"".to_owned(),
+            "config.toml: server.public_url: expected an address that begins with http:// or https://, got another text [line 2]",
+        ),
+        (
+            "[server]\nlisten = \"8080\"".to_owned(),
+            "config.toml: server.listen: expected an address and a port such as \"127.0.0.1:8080\", got \"8080\" [line 2]",
+        ),
+        (
+            "[server]\npublic_url = \"${NOWHERE}\"".to_owned(),
+            "config.toml: server.public_url: the environment variable NOWHERE is not set [line 2]",
+        ),
+        (
+            "[models]\ndefault = \"opnai/gpt\"".to_owned(),
+            "config.toml: models.default: no provider is named \"opnai\" (did you mean \"openai\"?) [line 1]",
+        ),
+        (
+            "[models.providers.local]\napi = \"openai\"".to_owned(),
+            "config.toml: models.providers.local.base_url: expected the provider's address, got none [line 1]",
+        ),
+        (
+            slack("bot_token = xoxb-canary"),
+            "config.toml: not TOML: string values must be quoted, expected literal string [line 3]",
+        ),
+    ];
+    for (text, expected) in &table {
+        assert_eq!(mistakes(text, &[]), [*expected], "{text}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let text = "[limits]\nturns = -1\nworkerz = 3\n[agents]\nwatch = \"yes\"\ndir = \"${NOWHERE}\"\n";
+    assert_eq!(
+        mistakes(text, &[("WATCHFLOOR_STORE__URI", "x")]),
+        [
+            "config.toml: limits.turns: expected a whole number from 1 to 1000, got -1 [line 2]",
+            "config.toml: limits.workerz: unknown key (did you mean \"workers\"?) [line 3]",
+            "config.toml: agents.watch: expected true or false, got \"yes\" [line 5]",
+            "config.toml: agents.dir: the environment variable NOWHERE is not set [line 6]",
+            "WATCHFLOOR_STORE__URI: store.uri: unknown key (did you mean \"url\"?)",
+        ]
+    );
+}
+
+#[test]
+fn a_variable_with_a_double_underscore_overrides_and_no_other_does() {
+    let config = loaded(
+        SIX_LINES,
+        &[
+            ("SLACK_APP_TOKEN", "xapp-file"),
+            ("SLACK_BOT_TOKEN", "xoxb-file"),
+            ("WATCHFLOOR_CHANNELS__SLACK__BOT_TOKEN", "xoxb-${kept}"),
+            ("WATCHFLOOR_CHANNELS__SLACK__ALLOW_ROOMS", "C1, C2"),
+            ("WATCHFLOOR_CHANNELS__SLACK__BLOCK_STREAMING_CHUNK__MIN", "10"),
+            ("WATCHFLOOR_LIMITS__TURNS", "3"),
+            ("WATCHFLOOR_AGENTS__WATCH", "false"),
+            ("WATCHFLOOR_AGENTS__DIR", ""),
+            ("WATCHFLOOR_MODELS__PROVIDERS__OPENAI__BASE_URL", "http://127.0.0.1:1/v1"),
+            ("WATCHFLOOR_STORE_URL", "postgres://ignored/"),
+            ("WATCHFLOOR_LOG", "debug"),
+            ("WATCHFLOOR_AGENTS_EXTERNAL_DIRS", "/a:b"),
+        ],
+    );
+    let Platform::Slack(slack) = &config.channels[0].platform else { panic!("not Slack") };
+    assert_eq!(slack.bot_token.as_ref().unwrap().expose_secret(), "xoxb-${kept}");
+    assert_eq!(slack.app_token.as_ref().unwrap().expose_secret(), "xapp-file");
+    assert_eq!(config.channels[0].access.allow_rooms, ["C1", "C2"]);
+    assert_eq!(config.channels[0].behaviour.streaming.chunk, Chunk { min: 10, max: 1200 });
+    assert_eq!(config.limits.turns, 3);
+    assert_eq!(config.models.providers["openai"].base_url.as_str(), "http://127.0.0.1:1/v1");
+    assert_eq!(config.store.url.expose_secret(), "sqlite://data/watchfloor.db");
+    assert_eq!(config.log.as_deref(), Some("debug"));
+    let agents = Agents {
+        dir: "agents".into(),
+        external_dirs: vec!["/a".into(), "b".into()],
+        default_max_turns: 15,
+        watch: false,
+    };
+    assert_eq!(config.agents, agents);
+}
+
+#[test]
+fn an_override_that_leads_nowhere_is_a_mistake() {
+    let table = [
+        ("WATCHFLOOR_CHANNELS__CHAT__BOT_TOKEN", "channels.chat.bot_token: no entry of channels is named \"chat\""),
+        ("WATCHFLOOR_CHANNELS__SLACK", "channels.slack: expected one more `__` and the name of a key"),
+        ("WATCHFLOOR_CHANNELS__SLACK__TOKN", "channels[0].tokn: unknown key"),
+        ("WATCHFLOOR_STORE__", "store.: expected key names between the double underscores"),
+    ];
+    for (variable, expected) in table {
+        let got = mistakes("[[channels]]\nkind = \"slack\"\n", &[(variable, "x")]);
+        assert_eq!(got.len(), 1, "{variable}: {got:?}");
+        assert!(got[0].starts_with(&format!("{variable}: {expected}")), "{got:?}");
+    }
+}
+
+#[test]
+fn a_secret_may_lie_in_a_file_and_never_shows() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("bot"), "xoxb-canary\n").unwrap();
+    std::fs::write(dir.path().join("empty"), "\n").unwrap();
+    let file = dir.path().join("config.toml");
+    let text = "[store]\nurl = \"postgres://u:canary@db/w\"\n[[channels]]\nkind = \"slack\"\nbot_token_file = \"bot\"\n\
+                app_token_file = \"empty\"\n[models.providers.openai]\napi_key_file = \"bot\"\n";
+    std::fs::write(&file, text).unwrap();
+
+    let config =
+        load(None, &env(&[("WATCHFLOOR_CONFIG", file.to_str().unwrap()), ("OPENAI_API_KEY", "other")])).unwrap();
+    let Platform::Slack(slack) = &config.channels[0].platform else { panic!("not Slack") };
+    assert_eq!(slack.bot_token.as_ref().unwrap().expose_secret(), "xoxb-canary");
+    assert!(slack.app_token.is_none());
+    assert_eq!(config.models.providers["openai"].api_key.as_ref().unwrap().expose_secret(), "xoxb-canary");
+    assert_eq!(config.agents.dir, dir.path().join("agents"));
+    assert!(!format!("{config:?} {:?}", describe(&config)).contains("canary"));
+
+    let both = load(
+        Some(&file),
+        &env(&[
+            ("WATCHFLOOR_CHANNELS__SLACK__BOT_TOKEN", "x"),
+            ("WATCHFLOOR_CHANNELS__SLACK__BOT_TOKEN_FILE", "nowhere"),
+            ("WATCHFLOOR_CHANNELS__SLACK__APP_TOKEN_FILE", "nowhere"),
+        ]),
+    );
+    let errors = both.unwrap_err().0;
+    assert_eq!(
+        errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(),
+        ["channels[0].app_token_file", "channels[0].bot_token_file"]
+    );
+}
+
+#[test]
+fn an_override_wins_over_the_files_other_way_to_say_it() {
+    let text = "[[channels]]\nkind = \"slack\"\nbot_token_file = \"/nowhere\"\n";
+    let config = loaded(text, &[("WATCHFLOOR_CHANNELS__SLACK__BOT_TOKEN", "xoxb")]);
+    let Platform::Slack(slack) = &config.channels[0].platform else { panic!("not Slack") };
+    assert_eq!(slack.bot_token.as_ref().unwrap().expose_secret(), "xoxb");
+}
+
+#[test]
+fn what_is_set_up_and_not_built_stops_the_start() {
+    let text = "[models.providers.anthropic]\napi_key = \"k\"\n[[channels]]\nkind = \"telegram\"\nbot_token = \"t\"\n\
+                [[channels]]\nkind = \"slack\"\nmode = \"events\"\nbot_token = \"t\"\n";
+    let (_, errors) = check_built(&loaded(text, &[]));
+    assert_eq!(
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "config.toml: channels[0].kind: this build has no \"telegram\" yet, expected \"slack\" (remove its tokens to leave it off)",
+            "config.toml: channels[1].mode: this build has no \"events\" yet, expected \"socket\" (remove its tokens to leave it off)",
+            "config.toml: models.providers.anthropic.api: this build has no \"anthropic\" yet, expected \"openai\" (remove its api_key to leave it off)",
+        ]
+    );
+}
+
+#[test]
+fn a_server_of_ones_own_needs_no_key() {
+    let text =
+        "[models]\ndefault = \"local/qwen\"\n[models.providers.local]\nbase_url = \"http://127.0.0.1:8000/v1\"\n";
+    let config = loaded(text, &[]);
+    let (name, provider) = config.models.provider_of(&config.models.default).unwrap();
+    assert_eq!((name, provider.api, provider.is_configured()), ("local", Api::OpenAi, true));
+    assert_eq!(config.models.provider_of("fast").map(|(name, _)| name), Some("openai"));
+    assert_eq!(config.models.provider_of("plain").map(|(name, _)| name), Some("anthropic"));
+}
+
+#[test]
+fn zero_turns_the_notice_off() {
+    assert_eq!(loaded("", &[]).limits.notify_after, Some(Duration::from_secs(60)));
+    assert_eq!(loaded("[limits]\nnotify_after = \"0s\"", &[]).limits.notify_after, None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_file_makes_it_panic(text in "([\\[\\]a-z_.=\"${}:0-9 \n-]|\\[\\[channels\\]\\]\n|kind = \"slack\"\n){0,60}") {
+        let _ = load_with(&text, &[]);
+    }
+}
