@@ -1,5 +1,17 @@
 //! What a model can call: the seam of a tool. Every call goes through [`invoke`], no other way leads to a tool.
 
+mod erased;
+mod headline;
+mod policy;
+mod redact;
+pub mod time;
+mod toolbox;
+
+pub use erased::{DynTool, Prepared, SharedTool};
+pub use policy::Policy;
+pub use redact::redact;
+pub use toolbox::Toolbox;
+
 use std::{future::Future, time::Duration};
 
 use schemars::JsonSchema;
