@@ -3,13 +3,19 @@
 mod erased;
 mod headline;
 mod policy;
+mod prometheus;
 mod redact;
+mod source;
+#[cfg(test)]
+mod testing;
 pub mod time;
 mod toolbox;
 
 pub use erased::{DynTool, Prepared, SharedTool};
 pub use policy::Policy;
+pub use prometheus::Prometheus;
 pub use redact::redact;
+pub use source::http_client;
 pub use toolbox::Toolbox;
 
 use std::{future::Future, time::Duration};
