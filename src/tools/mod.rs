@@ -4,6 +4,8 @@ mod erased;
 mod headline;
 mod policy;
 mod prometheus;
+mod promql_text;
+mod query_promql;
 mod redact;
 mod source;
 #[cfg(test)]
@@ -14,6 +16,7 @@ mod toolbox;
 pub use erased::{DynTool, Prepared, SharedTool};
 pub use policy::Policy;
 pub use prometheus::Prometheus;
+pub use query_promql::QueryPromql;
 pub use redact::redact;
 pub use source::http_client;
 pub use toolbox::Toolbox;
