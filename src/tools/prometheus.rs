@@ -1,12 +1,13 @@
 //! The client of Prometheus and of what speaks its API: three kinds of answers, and its errors as advice. How an answer looks
 //! to a model is left to the tools.
 
-use std::collections::BTreeMap;
-
 use reqwest::{Client, Url};
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::source::{Reply, SERVER_LIMIT, Source, SourceError};
+use super::{
+    labels::Labels,
+    source::{Reply, SERVER_LIMIT, Source, SourceError},
+};
 
 #[derive(Clone, Debug)]
 pub struct Prometheus {
@@ -20,8 +21,6 @@ pub(super) struct Answer<T> {
     pub(super) warnings: Vec<String>,
     pub(super) infos: Vec<String>,
 }
-
-pub(super) type Labels = BTreeMap<String, String>;
 
 /// Unix seconds, and the value as text: it may be `NaN` or `+Inf`.
 pub(super) type Point = (f64, String);

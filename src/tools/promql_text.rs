@@ -1,10 +1,11 @@
 //! Answers to PromQL as text for a model: what was asked and for when, then what is common, then each series on few lines.
 
-use std::{collections::BTreeSet, fmt::Write};
+use std::fmt::Write;
 
 use super::{
     Found, ToolOutput,
-    prometheus::{Answer, Data, Histogram, Labels, Point, Sample, Series},
+    labels::{Labels, common, print, without},
+    prometheus::{Answer, Data, Histogram, Point, Sample, Series},
     time::utc,
 };
 
@@ -60,7 +61,7 @@ fn vector(out: &mut String, samples: &[Sample]) -> usize {
             (None, Some((_, histogram))) => native(histogram),
             (None, None) => "no value".to_owned(),
         };
-        let _ = writeln!(out, "{} = {value}", own(&sample.metric, &common));
+        let _ = writeln!(out, "{} = {value}", print(&without(&sample.metric, &common)));
     }
     rest(out, samples.len());
     samples.len()
@@ -69,12 +70,13 @@ fn vector(out: &mut String, samples: &[Sample]) -> usize {
 fn matrix(out: &mut String, all: &[Series], asked: Asked) -> usize {
     let common = head(out, all.iter().map(|s| &s.metric), all.len());
     for series in all.iter().take(MOST_SERIES) {
-        let _ = writeln!(out, "{}: {}", own(&series.metric, &common), summary(series));
+        let _ = writeln!(out, "{}: {}", print(&without(&series.metric, &common)), summary(series));
     }
     rest(out, all.len());
     let with_points = all.iter().take(SERIES_WITH_POINTS).filter(|s| !s.values.is_empty());
     for series in with_points {
-        let _ = writeln!(out, "points of {}: {}", own(&series.metric, &common), points(&series.values, asked));
+        let _ =
+            writeln!(out, "points of {}: {}", print(&without(&series.metric, &common)), points(&series.values, asked));
     }
     if all.len() > SERIES_WITH_POINTS {
         let _ = writeln!(out, "points of the other series are left out; ask for them with a narrower query.");
@@ -83,18 +85,13 @@ fn matrix(out: &mut String, all: &[Series], asked: Asked) -> usize {
 }
 
 /// Says how many there are and what all of them have in common.
-fn head<'a>(out: &mut String, mut metrics: impl Iterator<Item = &'a Labels>, count: usize) -> Labels {
-    if count == 0 {
-        return Labels::new();
-    }
-    let mut common = metrics.next().cloned().unwrap_or_default();
-    for metric in metrics {
-        common.retain(|key, value| metric.get(key) == Some(value));
-    }
+fn head<'a>(out: &mut String, metrics: impl Iterator<Item = &'a Labels>, count: usize) -> Labels {
+    let common = common(metrics);
     let _ = match count {
+        0 => Ok(()),
         1 => writeln!(out, "1 series"),
         _ if common.is_empty() => writeln!(out, "{count} series"),
-        _ => writeln!(out, "{count} series, all with {}", labels(&common)),
+        _ => writeln!(out, "{count} series, all with {}", print(&common)),
     };
     if count == 1 { Labels::new() } else { common }
 }
@@ -107,21 +104,6 @@ fn rest(out: &mut String, count: usize) {
             "… and {more} more series, not written. Narrow the selector, or use sum by (…) or topk(10, …)."
         );
     }
-}
-
-/// The labels a series has for itself.
-fn own(metric: &Labels, common: &Labels) -> String {
-    let own: Labels =
-        metric.iter().filter(|(key, _)| !common.contains_key(*key)).map(|(k, v)| (k.clone(), v.clone())).collect();
-    labels(&own)
-}
-
-/// `name{a="x", b="y"}`.
-pub(super) fn labels(labels: &Labels) -> String {
-    let name = labels.get("__name__").map(String::as_str).unwrap_or_default();
-    let pairs: Vec<String> =
-        labels.iter().filter(|(key, _)| *key != "__name__").map(|(key, value)| format!("{key}={value:?}")).collect();
-    if !name.is_empty() && pairs.is_empty() { name.to_owned() } else { format!("{name}{{{}}}", pairs.join(", ")) }
 }
 
 fn native(histogram: &Histogram) -> String {
@@ -222,11 +204,6 @@ fn number(value: f64) -> String {
     let decimals = usize::try_from(4 - magnitude as i64).unwrap_or(0);
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// The labels that differ between the alerts of one group matter; the same ones are said once.
-pub(super) fn without(labels: &Labels, known: &BTreeSet<&str>) -> Labels {
-    labels.iter().filter(|(key, _)| !known.contains(key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
 #[cfg(test)]
