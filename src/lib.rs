@@ -2,4 +2,5 @@
 
 pub mod clock;
 pub mod model;
+pub mod store;
 pub mod tools;

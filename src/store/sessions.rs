@@ -1,0 +1,185 @@
+//! `chat_sessions`: one row for each generation of a conversation (the coordinator's) and one for each worker's run.
+//! Coordinators' rows are made by opening a turn.
+
+use super::{
+    Store, StoreError,
+    messages::{NewMessage, count, insert},
+    sql::{clean, read, row, transaction, words, write},
+};
+
+words! {
+    pub enum SessionKind {
+        Coordinator = "coordinator",
+        Worker = "worker",
+    }
+}
+
+words! {
+    pub enum SessionStatus {
+        /// A coordinator between two turns.
+        Idle = "idle",
+        Running = "running",
+        Completed = "completed",
+        Failed = "failed",
+        Stopped = "stopped",
+    }
+}
+
+row! {
+    pub struct SessionRow, session_columns {
+        pub id: String,
+        pub channel: String,
+        pub room: String,
+        pub thread: String,
+        /// Empty unless each person has a conversation of their own in the thread.
+        pub scope_user: String,
+        pub generation: i64,
+        /// Who opened it.
+        pub user_id: String,
+        /// `default`, or the worker's persona.
+        pub agent_id: String,
+        pub parent_session_id: Option<String>,
+        /// The turn a worker works for.
+        pub turn_id: Option<String>,
+        pub kind: SessionKind,
+        pub title: String,
+        pub locale: String,
+        pub model: Option<String>,
+        pub status: SessionStatus,
+        pub next_seq: i64,
+        pub evidence_seq: i64,
+        pub lease_owner: Option<String>,
+        pub lease_until: Option<i64>,
+        pub lease_epoch: i64,
+        pub input_tokens: i64,
+        pub cached_tokens: i64,
+        pub output_tokens: i64,
+        pub cost_micros: i64,
+        pub created_at: i64,
+        pub updated_at: i64,
+    }
+}
+
+/// Channel, room, thread, person and locale are its parent's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewWorker {
+    pub id: String,
+    pub parent_session_id: String,
+    pub turn_id: String,
+    pub persona: String,
+    pub title: String,
+    pub model: Option<String>,
+    pub first_messages: Vec<NewMessage>,
+    pub now_ms: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Sessions<'a>(pub(super) &'a Store);
+
+impl Sessions<'_> {
+    /// The newest generation of a conversation.
+    pub async fn find(
+        &self,
+        channel: &str,
+        room: &str,
+        thread: &str,
+        scope_user: &str,
+    ) -> Result<Option<SessionRow>, StoreError> {
+        Ok(read!(self.0, |pool| sqlx::query_as(FIND)
+            .bind(channel)
+            .bind(room)
+            .bind(thread)
+            .bind(scope_user)
+            .fetch_optional(pool)))
+    }
+
+    pub async fn get(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
+        Ok(read!(self.0, |pool| sqlx::query_as(GET).bind(id).fetch_optional(pool)))
+    }
+
+    /// The worker's row and its first messages, in one transaction.
+    pub async fn create_worker(&self, new: &NewWorker) -> Result<SessionRow, StoreError> {
+        let row = transaction!(self.0, |tx| {
+            let row: Option<SessionRow> = sqlx::query_as(CREATE_WORKER)
+                .bind(&new.id)
+                .bind(&new.persona)
+                .bind(&new.turn_id)
+                .bind(clean(&new.title))
+                .bind(&new.model)
+                .bind(1 + count(&new.first_messages))
+                .bind(new.now_ms)
+                .bind(&new.parent_session_id)
+                .fetch_optional(&mut *tx)
+                .await?;
+            let Some(row) = row else { return Err(missing(&new.parent_session_id)) };
+            insert!(tx, &new.id, &new.turn_id, 1, new.first_messages, new.now_ms);
+            row
+        });
+        Ok(row)
+    }
+
+    pub async fn set_status(&self, id: &str, status: SessionStatus, now_ms: i64) -> Result<(), StoreError> {
+        let changed = write!(self.0, |pool| sqlx::query(SET_STATUS)
+            .bind(id)
+            .bind(status.as_str())
+            .bind(now_ms)
+            .execute(pool));
+        if changed == 1 { Ok(()) } else { Err(missing(id)) }
+    }
+
+    /// Oldest first.
+    pub async fn running_workers(&self, parent_session_id: &str) -> Result<Vec<SessionRow>, StoreError> {
+        Ok(read!(self.0, |pool| sqlx::query_as(RUNNING_WORKERS).bind(parent_session_id).fetch_all(pool)))
+    }
+
+    /// Reserves `n` evidence numbers and returns the first: 1 for a new session. No number is given twice.
+    pub async fn reserve_evidence(&self, session_id: &str, n: u32) -> Result<u32, StoreError> {
+        let last: i64 = transaction!(self.0, |tx| {
+            let last: Option<i64> = sqlx::query_scalar(RESERVE_EVIDENCE)
+                .bind(session_id)
+                .bind(i64::from(n))
+                .fetch_optional(&mut *tx)
+                .await?;
+            let Some(last) = last else { return Err(missing(session_id)) };
+            last
+        });
+        u32::try_from(last - i64::from(n) + 1)
+            .map_err(|_| StoreError::Broken(format!("session {session_id} has no evidence numbers left")))
+    }
+}
+
+fn missing(id: &str) -> StoreError {
+    StoreError::Broken(format!("there is no session {id}"))
+}
+
+const FIND: &str = concat!(
+    "SELECT ",
+    session_columns!(),
+    " FROM chat_sessions
+    WHERE channel = $1 AND room = $2 AND thread = $3 AND scope_user = $4 AND parent_session_id IS NULL
+    ORDER BY generation DESC LIMIT 1"
+);
+
+const GET: &str = concat!("SELECT ", session_columns!(), " FROM chat_sessions WHERE id = $1");
+
+const CREATE_WORKER: &str = concat!(
+    "INSERT INTO chat_sessions (id, channel, room, thread, scope_user, generation, user_id, agent_id,
+                                parent_session_id, turn_id, kind, title, locale, model, status, next_seq,
+                                created_at, updated_at)
+    SELECT $1, channel, room, thread, scope_user, generation, user_id, $2, id, $3, 'worker', $4, locale, $5,
+           'running', $6, $7, $7
+    FROM chat_sessions WHERE id = $8
+    RETURNING ",
+    session_columns!()
+);
+
+const SET_STATUS: &str = "UPDATE chat_sessions SET status = $2, updated_at = $3 WHERE id = $1";
+
+const RUNNING_WORKERS: &str = concat!(
+    "SELECT ",
+    session_columns!(),
+    " FROM chat_sessions WHERE parent_session_id = $1 AND status = 'running' ORDER BY created_at, id"
+);
+
+const RESERVE_EVIDENCE: &str =
+    "UPDATE chat_sessions SET evidence_seq = evidence_seq + $2 WHERE id = $1 RETURNING evidence_seq";
