@@ -1,5 +1,33 @@
 //! What a model can call: the seam of a tool. Every call goes through [`invoke`], no other way leads to a tool.
 
+mod alertmanager;
+mod erased;
+mod get_active_incidents;
+mod headline;
+mod labels;
+mod policy;
+mod prometheus;
+mod promql_text;
+mod query_alert_rules;
+mod query_promql;
+mod redact;
+mod source;
+#[cfg(test)]
+mod testing;
+pub mod time;
+mod toolbox;
+
+pub use alertmanager::Alertmanager;
+pub use erased::{DynTool, Prepared, SharedTool};
+pub use get_active_incidents::GetActiveIncidents;
+pub use policy::Policy;
+pub use prometheus::Prometheus;
+pub use query_alert_rules::QueryAlertRules;
+pub use query_promql::QueryPromql;
+pub use redact::redact;
+pub use source::http_client;
+pub use toolbox::Toolbox;
+
 use std::{future::Future, time::Duration};
 
 use schemars::JsonSchema;
