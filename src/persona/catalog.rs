@@ -17,22 +17,32 @@ pub fn catalog(registry: &Registry) -> String {
         return "There is no persona to send; answer yourself.".to_owned();
     }
     // Lines get shorter together until all fit; only when names alone are too many, the last ones go.
-    let longest = lines.iter().map(|(_, line)| line.chars().count()).max().unwrap_or_default();
-    let whole = (1..=longest).rev().map(|chars| written(&lines, chars)).find(|text| text.len() <= MAX_BYTES);
-    whole.unwrap_or_else(|| {
-        let mut text = HEADING.to_owned();
-        let room = MAX_BYTES - 100;
-        let fitting = lines.iter().take_while(|(name, line)| {
-            let fits = text.len() + 1 + name <= room;
-            if fits {
-                text.push('\n');
-                text.push_str(&line[..*name]);
-            }
-            fits
-        });
-        let left = lines.len() - fitting.count();
-        format!("{text}\n({left} more; a wrong name is answered with the right ones)")
-    })
+    let fits = |chars: usize| written(&lines, chars).len() <= MAX_BYTES;
+    if fits(MAX_BYTES) {
+        return written(&lines, MAX_BYTES);
+    }
+    let (mut fitting, mut too_long) = (0, MAX_BYTES);
+    while fitting + 1 < too_long {
+        let middle = usize::midpoint(fitting, too_long);
+        if fits(middle) { fitting = middle } else { too_long = middle }
+    }
+    if fits(fitting) { written(&lines, fitting) } else { names(&lines) }
+}
+
+/// As many names as there is room for, without anything else.
+fn names(lines: &[(usize, String)]) -> String {
+    let mut text = HEADING.to_owned();
+    let room = MAX_BYTES - 100;
+    let fitting = lines.iter().take_while(|(name, line)| {
+        let fits = text.len() + 1 + name <= room;
+        if fits {
+            text.push('\n');
+            text.push_str(&line[..*name]);
+        }
+        fits
+    });
+    let left = lines.len() - fitting.count();
+    format!("{text}\n({left} more; a wrong name is answered with the right ones)")
 }
 
 /// A line is cut to `chars`, but never within its name.

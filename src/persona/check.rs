@@ -2,6 +2,7 @@
 
 use super::{
     Persona, Registry, Tools, name,
+    place::{At, place_of},
     problem::{Code, ParseProblem},
     template, yaml,
 };
@@ -15,8 +16,8 @@ fn check_one(persona: &Persona, tool_names: &[&str]) -> Vec<ParseProblem> {
     let path = persona.source.to_string();
     let mut problems = Vec::new();
     let mut warn = |key: &str, entry: Option<&str>, code: Code, message: String, hint: String| {
-        let item = entry.and_then(|entry| position(persona, key, entry));
-        let place = yaml::place_of(&persona.front_matter, key, item);
+        let at = entry.and_then(|entry| position(persona, key, entry)).map_or(At::Value, At::Item);
+        let place = place_of(&persona.front_matter, key, at);
         problems.push(ParseProblem::new(&path, place, code, message, hint));
     };
 

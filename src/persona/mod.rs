@@ -6,6 +6,7 @@ mod check;
 mod front;
 mod name;
 mod parse;
+mod place;
 mod problem;
 mod registry;
 mod scan;

@@ -7,6 +7,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::{
     PermissionMode, Persona, Source, Tools, catalog, front, name,
+    place::{At, place_of},
     problem::{Code, ParseProblem, Place},
     yaml,
 };
@@ -96,7 +97,7 @@ struct Fields<'a> {
 
 impl Fields<'_> {
     fn complain(&mut self, key: &str, code: Code, message: impl Into<String>, hint: &str) {
-        self.complain_at(yaml::place_of(self.yaml, key, None), code, message, hint);
+        self.complain_at(place_of(self.yaml, key, At::Value), code, message, hint);
     }
 
     fn complain_at(&mut self, place: Place, code: Code, message: impl Into<String>, hint: &str) {
@@ -147,7 +148,7 @@ impl Fields<'_> {
         let mut names: Vec<String> = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
             let Value::String(name) = &item else {
-                let place = yaml::place_of(self.yaml, key, Some(index));
+                let place = place_of(self.yaml, key, At::Item(index));
                 let message = format!("`{key}` holds {}, not a name", kind(&item));
                 self.complain_at(place, Code::WrongType, message, HINT);
                 continue;
@@ -264,12 +265,13 @@ impl Fields<'_> {
     fn look_over_the_rest(&mut self) {
         let left: Vec<String> = self.left.keys().filter_map(|key| key.as_str().map(str::to_owned)).collect();
         for key in left {
+            let place = || place_of(self.yaml, &key, At::Key);
             if key == "<<" {
                 let message = "`<<` isn't supported: what it merges would be lost";
-                self.complain(&key, Code::MergeKey, message, "write the keys out");
+                self.complain_at(place(), Code::MergeKey, message, "write the keys out");
             } else if let Some(meant) = meant_key(&key) {
                 let message = format!("unknown key `{key}`");
-                self.complain(&key, Code::KeyMisspelt, message, &format!("did you mean `{meant}`?"));
+                self.complain_at(place(), Code::KeyMisspelt, message, &format!("did you mean `{meant}`?"));
             }
         }
     }

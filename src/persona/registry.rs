@@ -10,8 +10,9 @@ use super::{
     COORDINATOR, Persona, Source,
     name::{self, fold},
     parse::{self, Loaded},
+    place::{At, place_of},
     problem::{Code, ParseProblem, Place},
-    scan, shipped, yaml,
+    scan, shipped,
 };
 
 /// Cheap to clone; a clone is the same snapshot.
@@ -138,7 +139,7 @@ fn add(disk: &mut BTreeMap<String, Arc<Persona>>, loaded: Loaded, problems: &mut
             free.insert(Arc::new(persona));
         }
         Entry::Occupied(taken) => {
-            let place = yaml::place_of(&persona.front_matter, "name", None);
+            let place = place_of(&persona.front_matter, "name", At::Value);
             let message = format!("the name `{}` is taken by {}, which stays", persona.name, taken.get().source);
             let hint = "rename one of the two or remove it";
             problems.push(ParseProblem::new(&persona.source.to_string(), place, Code::DuplicateName, message, hint));

@@ -30,7 +30,7 @@ pub(super) fn scan(root: &Path, problems: &mut Vec<ParseProblem>) -> Vec<Found> 
             return Vec::new();
         }
     };
-    let mut walk = Walk { real, seen: HashSet::new(), entries: 0, files: Vec::new(), problems };
+    let mut walk = Walk { seen: HashSet::from([real.clone()]), real, entries: 0, files: Vec::new(), problems };
     walk.folder(root, 0);
     walk.files
 }

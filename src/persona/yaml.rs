@@ -3,9 +3,7 @@
 
 use std::{cell::Cell, fmt};
 
-use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error as _, IgnoredAny, MapAccess, SeqAccess, VariantAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde_yaml::{
     Error, Mapping, Value,
     value::{Tag, TaggedValue},
@@ -20,12 +18,21 @@ use super::{
 const MAX_WEIGHT: usize = 1024 * 1024;
 const NODE: usize = 8;
 
+/// The parser's time for a token grows with the brackets that are open around it: 200,000 of them took minutes.
+/// All opening brackets are counted, since which of them are open is the parser's own knowledge.
+const MAX_BRACKETS: usize = 2000;
+
 /// Reads front matter whose first line is line 2 of its file.
 pub(super) fn read(yaml: &str) -> Result<Mapping, Fault> {
     let text = in_file(yaml);
     if let Some((at, c)) = text.char_indices().find(|(_, c)| c.is_control() && !"\t\n\r\u{85}".contains(*c)) {
         let message = format!("control character {}", c.escape_unicode());
         return Err(Fault::new(super::front::place_of(&text[..at]), Code::YamlSyntax, message, "remove it"));
+    }
+    if text.matches(['[', '{']).count() > MAX_BRACKETS {
+        let message = format!("more than {MAX_BRACKETS} brackets in the front matter");
+        let hint = "write lists and mappings one entry a line";
+        return Err(Fault::new(Place { line: 2, column: 1 }, Code::TooMuchYaml, message, hint));
     }
     let state = State::default();
     match Node(&state).deserialize(serde_yaml::Deserializer::from_str(&text)) {
@@ -41,20 +48,12 @@ pub(super) fn read(yaml: &str) -> Result<Mapping, Fault> {
     }
 }
 
-/// Where the value of a top-level key stands, or one item of it if it is a list. The mapping must have been read before.
-pub(super) fn place_of(yaml: &str, key: &str, item: Option<usize>) -> Place {
-    let text = in_file(yaml);
-    // The parser tells places only with errors, so this reading is made to fail on the value that is looked for.
-    let outcome = Search { key, item }.deserialize(serde_yaml::Deserializer::from_str(&text));
-    outcome.err().and_then(|error| place(&error)).unwrap_or(Place::TOP)
-}
-
 /// An empty line stands for the opening marker, so that the parser counts as an editor does.
-fn in_file(yaml: &str) -> String {
+pub(super) fn in_file(yaml: &str) -> String {
     format!("\n{yaml}")
 }
 
-fn place(error: &Error) -> Option<Place> {
+pub(super) fn place(error: &Error) -> Option<Place> {
     error.location().map(|at| Place { line: at.line(), column: at.column() })
 }
 
@@ -236,69 +235,5 @@ impl<'de> Visitor<'de> for Key<'_> {
 
     fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
         self.fresh(Node(self.state).visit_enum(tagged)?)
-    }
-}
-
-/// Walks to one value and fails there.
-#[derive(Clone, Copy)]
-struct Search<'a> {
-    key: &'a str,
-    item: Option<usize>,
-}
-
-impl<'de> DeserializeSeed<'de> for Search<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Search<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a mapping")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        while let Some(key) = entries.next_key::<Value>()? {
-            if key == self.key {
-                return entries.next_value_seed(Here { item: self.item });
-            }
-            entries.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
-    }
-}
-
-struct Here {
-    item: Option<usize>,
-}
-
-impl<'de> DeserializeSeed<'de> for Here {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-/// Every visit that isn't written out is an error, which is the point.
-impl<'de> Visitor<'de> for Here {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nothing")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        if let Some(item) = self.item {
-            for _ in 0..item {
-                items.next_element::<IgnoredAny>()?;
-            }
-            items.next_element_seed(Here { item: None })?;
-        }
-        Err(A::Error::custom("here"))
     }
 }

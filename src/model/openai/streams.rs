@@ -4,6 +4,8 @@ mod cases;
 
 use std::collections::VecDeque;
 
+use proptest::prelude::*;
+
 use super::decode::Decoder;
 use crate::model::{Completion, ModelError, ModelEvent, scrub::Scrub};
 use cases::{Case, broke_off, cases};
@@ -83,5 +85,23 @@ fn broken_off_at_any_byte_it_is_an_error_or_the_whole_answer() {
                 }
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_damage_to_a_stream_makes_it_panic(
+        case in any::<prop::sample::Index>(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let cases = cases();
+        let mut bytes = case.get(&cases).stream.clone().into_bytes();
+        for (at, byte) in damage.iter().filter(|_| !bytes.is_empty()).collect::<Vec<_>>() {
+            let at = at.index(bytes.len());
+            bytes[at] = *byte;
+        }
+        prop_assert_eq!(play(bytes.chunks(3)), play([&bytes[..]]));
     }
 }
