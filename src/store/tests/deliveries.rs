@@ -1,5 +1,7 @@
 //! The life of our own messages.
 
+use std::slice::from_ref;
+
 use super::{Bench, on_every_engine, opened, part};
 use crate::store::{DeliveryKind, DeliveryRow, DeliveryState, NewDelivery, Store, StoreError};
 
@@ -18,7 +20,7 @@ async fn a_placeholder_goes_from_intended_to_settled(bench: &Bench) {
     let (store, deliveries) = (&bench.store, bench.store.deliveries());
     opened(store, "t1").await;
     let intended = deliveries.of_turn("t1").await.unwrap().remove(0);
-    assert_eq!(deliveries.unsettled().await.unwrap(), [intended.clone()]);
+    assert_eq!(deliveries.unsettled().await.unwrap(), from_ref(&intended));
 
     deliveries.sent(PLACEHOLDER, "C1", "100.2", 3_000).await.unwrap();
     let sent = DeliveryRow {
@@ -28,16 +30,16 @@ async fn a_placeholder_goes_from_intended_to_settled(bench: &Bench) {
         updated_at: 3_000,
         ..intended
     };
-    assert_eq!(deliveries.unsettled().await.unwrap(), [sent.clone()]);
+    assert_eq!(deliveries.unsettled().await.unwrap(), from_ref(&sent));
 
     deliveries.finalise(PLACEHOLDER, "It was DNS.", 4_000).await.unwrap();
     let finalised = DeliveryRow { state: DeliveryState::Final, text: "It was DNS.".into(), updated_at: 4_000, ..sent };
-    assert_eq!(deliveries.unsettled().await.unwrap(), [finalised.clone()]);
+    assert_eq!(deliveries.unsettled().await.unwrap(), from_ref(&finalised));
 
     deliveries.settle(PLACEHOLDER, 5_000).await.unwrap();
     let settled = DeliveryRow { state: DeliveryState::Settled, updated_at: 5_000, ..finalised };
     assert_eq!(deliveries.unsettled().await.unwrap(), []);
-    assert_eq!(deliveries.of_turn("t1").await.unwrap(), [settled.clone()]);
+    assert_eq!(deliveries.of_turn("t1").await.unwrap(), from_ref(&settled));
 
     deliveries.fail(PLACEHOLDER, "too late", 6_000).await.unwrap();
     assert_eq!(deliveries.of_turn("t1").await.unwrap(), [DeliveryRow { updated_at: 6_000, ..settled }]);
