@@ -90,6 +90,11 @@ impl Calls<'_> {
         Ok(read!(self.0, |pool| sqlx::query_as(UNFINISHED).bind(session_id).fetch_all(pool)))
     }
 
+    /// Evidence ids of a coordinator's session and its workers, each with the headline of its call.
+    pub async fn evidence(&self, session_id: &str) -> Result<Vec<(String, String)>, StoreError> {
+        Ok(read!(self.0, |pool| sqlx::query_as(EVIDENCE).bind(session_id).fetch_all(pool)))
+    }
+
     pub async fn get(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
         Ok(read!(self.0, |pool| sqlx::query_as(GET).bind(id).fetch_optional(pool)))
     }
@@ -108,3 +113,9 @@ const UNFINISHED: &str = concat!(
 );
 
 const GET: &str = concat!("SELECT ", call_columns!(), " FROM chat_tool_calls WHERE id = $1");
+
+const EVIDENCE: &str = "
+    SELECT evidence, headline FROM chat_tool_calls
+    WHERE evidence IS NOT NULL
+      AND session_id IN (SELECT id FROM chat_sessions WHERE id = $1 OR parent_session_id = $1)
+    ORDER BY started_at, id";

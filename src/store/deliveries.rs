@@ -128,7 +128,7 @@ fn one(id: &str, changed: u64) -> Result<(), StoreError> {
     if changed == 1 { Ok(()) } else { Err(StoreError::Broken(format!("there is no delivery {id}"))) }
 }
 
-pub(super) const INTEND: &str = "
+const INTEND: &str = "
     INSERT INTO deliveries (id, turn_id, session_id, channel, room, thread, kind, part, state, text, created_at,
                             updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'intended', $9, $10, $10)

@@ -1,12 +1,12 @@
 //! Opening a turn: everything that must be true before the first model call, in one transaction.
 
 use super::{
-    SessionRow, StoreError, TurnRow, Turns,
-    deliveries::INTEND,
+    DeliveryRow, SessionRow, StoreError, TurnRow, Turns,
+    deliveries::delivery_columns,
     inbox::{CONSUME_POSTGRES, CONSUME_SQLITE, TAKE_POSTGRES, TAKE_SQLITE},
     messages::{NewMessage, count, insert},
     sessions::session_columns,
-    sql::{clean_option, id_list, new_id, transaction},
+    sql::{clean, clean_option, id_list, new_id, transaction},
     turns::turn_columns,
 };
 
@@ -22,6 +22,8 @@ pub struct OpenTurn {
     pub asker_name: Option<String>,
     /// Of a session that this turn creates.
     pub locale: String,
+    /// Of a session that this turn creates: its first words.
+    pub title: String,
     /// The process that works on the conversation from now on.
     pub owner: String,
     pub now_ms: i64,
@@ -37,6 +39,9 @@ pub struct OpenTurn {
 pub struct OpenedTurn {
     pub session: SessionRow,
     pub turn: TurnRow,
+    pub placeholder: DeliveryRow,
+    /// The session was made by this turn.
+    pub is_first: bool,
 }
 
 impl Turns<'_> {
@@ -49,6 +54,7 @@ impl Turns<'_> {
         let messages = count(&open.messages);
         let opened = transaction!(store, |tx| {
             let mut session: Option<SessionRow> = None;
+            let mut is_first = false;
             // Twice at most: a session that was made between the look and the insert is there to be found afterwards.
             for _ in 0..2 {
                 session = sqlx::query_as(ENTER)
@@ -75,9 +81,11 @@ impl Turns<'_> {
                     .bind(1 + messages)
                     .bind(&open.owner)
                     .bind(open.now_ms)
+                    .bind(clean(&open.title))
                     .fetch_optional(&mut *tx)
                     .await?;
                 if session.is_some() {
+                    is_first = true;
                     break;
                 }
             }
@@ -105,20 +113,17 @@ impl Turns<'_> {
                 let ids = id_list(&open.overheard_ids);
                 sqlx::query(consume).bind(&open.turn_id).bind(ids).execute(&mut *tx).await?;
             }
-            sqlx::query(INTEND)
+            let placeholder: DeliveryRow = sqlx::query_as(PLACEHOLDER)
                 .bind(&open.delivery_id)
                 .bind(&open.turn_id)
                 .bind(&session.id)
                 .bind(&open.channel)
                 .bind(&open.room)
                 .bind(&open.thread)
-                .bind("placeholder")
-                .bind(0_i64)
-                .bind("")
                 .bind(open.now_ms)
-                .execute(&mut *tx)
+                .fetch_one(&mut *tx)
                 .await?;
-            OpenedTurn { session, turn }
+            OpenedTurn { session, turn, placeholder, is_first }
         });
         Ok(opened)
     }
@@ -137,8 +142,8 @@ const ENTER: &str = concat!(
 
 const CREATE: &str = concat!(
     "INSERT INTO chat_sessions (id, channel, room, thread, scope_user, generation, user_id, agent_id, kind, locale,
-                                status, next_seq, lease_owner, lease_epoch, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, 1, $6, 'default', 'coordinator', $7, 'running', $8, $9, 1, $10, $10)
+                                status, next_seq, lease_owner, lease_epoch, created_at, updated_at, title)
+    VALUES ($1, $2, $3, $4, $5, 1, $6, 'default', 'coordinator', $7, 'running', $8, $9, 1, $10, $10, $11)
     ON CONFLICT DO NOTHING
     RETURNING ",
     session_columns!()
@@ -149,4 +154,12 @@ const INSERT: &str = concat!(
     VALUES ($1, $2, $3, $4, 'running', 1, $5)
     RETURNING ",
     turn_columns!()
+);
+
+const PLACEHOLDER: &str = concat!(
+    "INSERT INTO deliveries (id, turn_id, session_id, channel, room, thread, kind, part, state, text, created_at,
+                             updated_at)
+    VALUES ($1, $2, $3, $4, $5, $6, 'placeholder', 0, 'intended', '', $7, $7)
+    RETURNING ",
+    delivery_columns!()
 );

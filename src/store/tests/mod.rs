@@ -74,6 +74,7 @@ fn turn(id: &str) -> OpenTurn {
         asker_id: "U1".into(),
         asker_name: Some("Ana".into()),
         locale: "en".into(),
+        title: "why?".into(),
         owner: "first".into(),
         now_ms: 2_000,
         messages: vec![],

@@ -110,6 +110,7 @@ async fn a_conversation_begun_anew_keeps_the_old_row(bench: &Bench) {
     let expected = SessionRow {
         id: new.id.clone(),
         generation: 2,
+        title: String::new(),
         status: SessionStatus::Idle,
         created_at: 3_000,
         updated_at: 3_000,

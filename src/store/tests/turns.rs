@@ -45,7 +45,7 @@ async fn the_first_turn_of_a_thread_creates_its_session(bench: &Bench) {
         parent_session_id: None,
         turn_id: None,
         kind: SessionKind::Coordinator,
-        title: String::new(),
+        title: "why?".into(),
         locale: "en".into(),
         model: None,
         status: SessionStatus::Running,
@@ -79,15 +79,14 @@ async fn the_first_turn_of_a_thread_creates_its_session(bench: &Bench) {
         opened_at: 2_000,
         closed_at: None,
     };
-    assert_eq!(opened, OpenedTurn { session: session.clone(), turn: turn.clone() });
-    assert_eq!(store.turns().get("t1").await.unwrap(), Some(turn));
+    assert_eq!(store.turns().get("t1").await.unwrap(), Some(turn.clone()));
     assert_eq!(store.sessions().get(&session.id).await.unwrap(), Some(session.clone()));
     assert_eq!(store.sessions().find("slack", "C1", "100.1", "").await.unwrap(), Some(session.clone()));
     assert_eq!(bodies(store, &session.id).await, ["1", "2"]);
     let placeholder = DeliveryRow {
         id: "t1-placeholder".into(),
         turn_id: "t1".into(),
-        session_id: session.id,
+        session_id: session.id.clone(),
         channel: "slack".into(),
         room: "C1".into(),
         thread: "100.1".into(),
@@ -101,7 +100,8 @@ async fn the_first_turn_of_a_thread_creates_its_session(bench: &Bench) {
         created_at: 2_000,
         updated_at: 2_000,
     };
-    assert_eq!(store.deliveries().of_turn("t1").await.unwrap(), [placeholder]);
+    assert_eq!(store.deliveries().of_turn("t1").await.unwrap(), std::slice::from_ref(&placeholder));
+    assert_eq!(opened, OpenedTurn { session, turn, placeholder, is_first: true });
 }
 
 async fn the_next_turn_continues_the_session(bench: &Bench) {
@@ -110,6 +110,7 @@ async fn the_next_turn_continues_the_session(bench: &Bench) {
     let second = OpenTurn { asker_id: "U2".into(), messages: vec![message("2")], now_ms: 9_000, ..turn("t2") };
     let second = store.turns().open(&second).await.unwrap();
     let continued = SessionRow { next_seq: 3, updated_at: 9_000, ..first.session };
+    assert!(!second.is_first);
     assert_eq!(second.session, continued, "who opened it and its epoch stay");
     let third = store.turns().open(&OpenTurn { owner: "second".into(), ..turn("t3") }).await.unwrap();
     assert_eq!((third.session.lease_owner.as_deref(), third.session.lease_epoch), (Some("second"), 2));
@@ -220,7 +221,7 @@ async fn an_answer_is_kept_before_it_is_shown(bench: &Bench) {
 async fn closing_counts_once(bench: &Bench) {
     let store = &bench.store;
     let said = claimed(store, "m1").await;
-    let OpenedTurn { session, turn } =
+    let OpenedTurn { session, turn, .. } =
         store.turns().open(&OpenTurn { inbox_ids: vec![said], ..turn("t1") }).await.unwrap();
     store.turns().answer("t1", "ok", true, Some("early".into())).await.unwrap();
     store.turns().close("t1", TurnStatus::Answered, None, TOTALS, 7_000).await.unwrap();
