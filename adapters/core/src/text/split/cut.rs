@@ -49,7 +49,7 @@ impl<'a> Search<'a> {
     pub(super) fn whole(&self) -> Option<Part> {
         let close = self.outline.open_fence(self.text).map_or_else(String::new, |fence| fence.closing());
         let text = format!("{}{close}", self.text.trim_end());
-        self.fits(&text).then(|| Part { text, lead: self.rest.lead, close: close.len() })
+        self.fits(&text).then_some(Part { text, lead: self.rest.lead, close: close.len() })
     }
 
     pub(super) fn part(&self, cut: &Cut) -> Part {
