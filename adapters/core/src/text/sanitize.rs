@@ -13,7 +13,7 @@ const ROUNDS: usize = 8;
 /// Removes reasoning, reminders, leaked tool calls and template tokens outside code, and characters that cannot be
 /// seen. Of code only the bidi controls are taken. Doing it twice changes nothing.
 pub fn for_people(markdown: &str) -> String {
-    let mut text = markdown.replace("\r\n", "\n");
+    let mut text = markdown.replace("\r\n", "\n").replace('\r', "\n");
     for _ in 0..ROUNDS {
         let next = without_leaks(&without_controls(&text)).trim().to_owned();
         if next == text {
