@@ -103,6 +103,8 @@ mod tests {
             ("a < b && c > d <div>", "a < b && c > d <div>"),
             ("user\u{202e}gnp.exe", "usergnp.exe"),
             ("a\u{200b}b\u{feff}c", "abc"),
+            ("a\rb\r\nc", "a\nb\nc"),
+            ("```\r\u{202e}\n<think>", "```\n\n<think>"),
             ("👩‍👧 می‌خواهم", "👩‍👧 می‌خواهم"),
             ("<th\u{200b}ink>x</think>ok", "ok"),
             ("<th<think>x</think>ink>y", "<th ink>y"),
