@@ -1,5 +1,6 @@
 //! Text for people: parsed, split, shortened and cleaned in one place. Knows no platform's syntax; adapters render.
 
+pub mod blocks;
 mod controls;
 mod sanitize;
 mod shorten;

@@ -13,7 +13,7 @@ const ROUNDS: usize = 8;
 /// Removes reasoning, reminders, leaked tool calls and template tokens outside code, and characters that cannot be
 /// seen. Of code only the bidi controls are taken. Doing it twice changes nothing.
 pub fn for_people(markdown: &str) -> String {
-    let mut text = markdown.replace("\r\n", "\n");
+    let mut text = markdown.replace("\r\n", "\n").replace('\r', "\n");
     for _ in 0..ROUNDS {
         let next = without_leaks(&without_controls(&text)).trim().to_owned();
         if next == text {
@@ -103,6 +103,8 @@ mod tests {
             ("a < b && c > d <div>", "a < b && c > d <div>"),
             ("user\u{202e}gnp.exe", "usergnp.exe"),
             ("a\u{200b}b\u{feff}c", "abc"),
+            ("a\rb\r\nc", "a\nb\nc"),
+            ("```\r\u{202e}\n<think>", "```\n\n<think>"),
             ("👩‍👧 می‌خواهم", "👩‍👧 می‌خواهم"),
             ("<th\u{200b}ink>x</think>ok", "ok"),
             ("<th<think>x</think>ink>y", "<th ink>y"),

@@ -49,7 +49,7 @@ impl<'a> Search<'a> {
     pub(super) fn whole(&self) -> Option<Part> {
         let close = self.outline.open_fence(self.text).map_or_else(String::new, |fence| fence.closing());
         let text = format!("{}{close}", self.text.trim_end());
-        self.fits(&text).then(|| Part { text, lead: self.rest.lead, close: close.len() })
+        self.fits(&text).then_some(Part { text, lead: self.rest.lead, close: close.len() })
     }
 
     pub(super) fn part(&self, cut: &Cut) -> Part {
@@ -61,6 +61,7 @@ impl<'a> Search<'a> {
     /// whole in a part of its own.
     pub(super) fn best(&self) -> Option<Cut> {
         self.before_block()
+            .or_else(|| self.before_item())
             .or_else(|| self.before_line(Harm::None))
             .or_else(|| self.after_sentence())
             .or_else(|| self.after_word(Harm::None))
@@ -73,28 +74,29 @@ impl<'a> Search<'a> {
 
     fn before_block(&self) -> Option<Cut> {
         let blocks = &self.outline.blocks;
-        let last = blocks.iter().rposition(|block| self.cut(block.range.start, Harm::None).is_some());
-        if let Some(last) = last {
-            let end = blocks[last].range.end;
-            // A heading stays with what it is about.
-            let headings = blocks[..last].iter().rev().take_while(|block| block.heading);
-            let first = last - headings.count();
-            let start = if first == 0 { last } else { first };
-            for start in [start, last] {
-                let start = blocks[start].range.start;
-                let cut = self.cut(start, Harm::None).filter(|cut| self.well_placed(cut, start..end));
-                if cut.is_some() {
-                    return cut;
-                }
-            }
-        }
-        let items = &self.outline.items;
-        let before = last.map_or(0, |last| blocks[last].range.start);
-        let last = items.iter().rposition(|&item| item > before && self.cut(item, Harm::None).is_some())?;
-        let next = items.get(last + 1).copied();
-        let block = blocks.iter().find(|block| block.range.contains(&items[last])).map(|block| block.range.end);
-        let end = next.into_iter().chain(block).min().unwrap_or(self.text.len());
-        self.cut(items[last], Harm::None).filter(|cut| self.well_placed(cut, items[last]..end))
+        let last = self.last_block()?;
+        let end = blocks[last].range.end;
+        // A heading stays with what it is about, unless nothing stands before it.
+        let first = last - blocks[..last].iter().rev().take_while(|block| block.heading).count();
+        [first, last].into_iter().find_map(|index| {
+            let start = blocks[index].range.start;
+            self.cut(start, Harm::None).filter(|cut| self.well_placed(cut, start..end))
+        })
+    }
+
+    fn before_item(&self) -> Option<Cut> {
+        let (blocks, items) = (&self.outline.blocks, &self.outline.items);
+        let block = self.last_block().map_or(0, |last| blocks[last].range.start);
+        let last = items.iter().rposition(|&item| item > block && self.cut(item, Harm::None).is_some())?;
+        let item = items[last];
+        let list_end = blocks.iter().find(|block| block.range.contains(&item)).map(|block| block.range.end);
+        let end = items.get(last + 1).copied().into_iter().chain(list_end).min().unwrap_or(self.text.len());
+        self.cut(item, Harm::None).filter(|cut| self.well_placed(cut, item..end))
+    }
+
+    /// The last block that something whole can end before.
+    fn last_block(&self) -> Option<usize> {
+        self.outline.blocks.iter().rposition(|block| self.cut(block.range.start, Harm::None).is_some())
     }
 
     fn before_line(&self, harm: Harm) -> Option<Cut> {

@@ -121,8 +121,24 @@ fn a_limit_smaller_than_a_fence_still_ends() {
 }
 
 #[test]
+fn a_fence_longer_than_two_messages_is_whole_in_each() {
+    let log: Vec<String> =
+        (0..160).map(|n| format!("  12:{n:03} web-1 kernel: <4>out of memory, process {n}")).collect();
+    let text = format!("## Evidence\n\nThe log says:\n\n```log\n{}\n```\n\nSo the *limit* is too low.", log.join("\n"));
+    let parts = split(&text, 4_000, escaped);
+    assert_eq!(parts.iter().map(|part| code(part)).collect::<String>(), code(&text));
+    let lines: Vec<&str> =
+        parts.iter().flat_map(|part| part.lines()).filter(|line| line.starts_with("  12:")).collect();
+    assert_eq!(lines, log, "indentation and whole lines");
+    let (first, last) = (&parts[0], &parts[parts.len() - 1]);
+    assert!(first.starts_with("## Evidence\n\nThe log says:\n\n```log\n") && first.ends_with("\n```"), "{first}");
+    assert!(last.starts_with("```log\n") && last.ends_with("```\n\nSo the *limit* is too low."), "{last}");
+    assert_eq!(parts.len(), 3);
+}
+
+#[test]
 fn a_long_answer_takes_no_quadratic_time() {
-    let text = "The disk of web-1 is full. Logs grow by 2 GB an hour.\n\n```log\nno space left\n```\n\n".repeat(5_000);
+    let text = "The disk of web-1 is full. Logs grow by 2 GB an hour.\n\n```log\nno space left\n```\n\n".repeat(1_000);
     let measured = std::cell::Cell::new(0usize);
     let parts = split(&text, 4_000, |part| {
         measured.set(measured.get() + part.len());
