@@ -62,7 +62,8 @@ pub(super) struct Section<'r> {
     path: String,
     origin: Origin,
     table: Table,
-    asked: Vec<String>,
+    /// The known keys so far, with where they are written.
+    asked: Vec<(String, Option<Origin>)>,
 }
 
 impl<'r> Section<'r> {
@@ -73,7 +74,7 @@ impl<'r> Section<'r> {
     /// The end of reading this table: what nobody asked for is unknown.
     pub(super) fn close(self) {
         for (key, node) in &self.table {
-            let hint = unknown::did_you_mean(key, self.asked.iter().map(String::as_str));
+            let hint = unknown::did_you_mean(key, self.asked.iter().map(|(key, _)| key.as_str()));
             self.reading.report(&node.origin, &self.at(key), "unknown key", hint);
         }
     }
@@ -87,19 +88,22 @@ impl<'r> Section<'r> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// A mistake that belongs to the table or to a key that isn't there.
+    /// A mistake that was found after the key was read, or that is the lack of it.
     pub(super) fn wrong(&self, key: &str, problem: impl Into<String>) {
         self.wrong_with(key, problem, None);
     }
 
     pub(super) fn wrong_with(&self, key: &str, problem: impl Into<String>, hint: Option<String>) {
-        self.reading.report(&self.origin, &self.at(key), problem, hint);
+        let first = key.split('[').next().unwrap_or(key);
+        let written = self.asked.iter().rfind(|(asked, _)| asked == first).and_then(|(_, origin)| origin.as_ref());
+        self.reading.report(written.unwrap_or(&self.origin), &self.at(key), problem, hint);
     }
 
     /// The key's value, unless it isn't set.
     pub(super) fn take(&mut self, key: &str) -> Option<Node> {
-        self.asked.push(key.to_owned());
-        self.table.remove(key).filter(|node| !node.is_unset() && node.value != Value::Spoilt)
+        let node = self.table.remove(key);
+        self.asked.push((key.to_owned(), node.as_ref().map(|node| node.origin.clone())));
+        node.filter(|node| !node.is_unset() && node.value != Value::Spoilt)
     }
 
     pub(super) fn is_written(&self, key: &str) -> bool {

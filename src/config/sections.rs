@@ -48,7 +48,10 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 impl Limits {
     pub(super) fn read(section: &mut Section<'_>) -> Self {
-        let limits = Self {
+        // A default never quarrels with what is written: it gives way.
+        let worker_timeout_written = section.is_written("worker_timeout");
+        let per_session_written = section.is_written("workers_per_session");
+        let mut limits = Self {
             turns: section.count("turns", 16, 1..=1000),
             turn_timeout: section.duration("turn_timeout", 1800 * SECOND, SECOND..=2 * DAY),
             worker_timeout: section.duration("worker_timeout", 900 * SECOND, SECOND..=2 * DAY),
@@ -60,10 +63,14 @@ impl Limits {
             notify_after: Some(section.duration("notify_after", 60 * SECOND, Duration::ZERO..=DAY))
                 .filter(|after| !after.is_zero()),
         };
-        if limits.worker_timeout > limits.turn_timeout {
+        if !worker_timeout_written {
+            limits.worker_timeout = limits.worker_timeout.min(limits.turn_timeout);
+        } else if limits.worker_timeout > limits.turn_timeout {
             section.wrong("worker_timeout", "expected no more than turn_timeout: a worker ends with its turn");
         }
-        if limits.workers_per_session > limits.workers {
+        if !per_session_written {
+            limits.workers_per_session = limits.workers_per_session.min(limits.workers);
+        } else if limits.workers_per_session > limits.workers {
             section.wrong("workers_per_session", "expected no more than workers, which counts all sessions together");
         }
         limits

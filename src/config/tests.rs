@@ -139,14 +139,14 @@ fn each_mistake_is_named_with_its_place_and_what_would_be_right() {
             "config.toml: limits.turn_timeout: expected a duration from \"1s\" to \"2days\", got \"30\" [line 2]",
         ),
         (
-            "[limits]\nturn_timeout = \"5m\"".to_owned(),
-            "config.toml: limits.worker_timeout: expected no more than turn_timeout: a worker ends with its turn [line 1]",
+            "[limits]\nturn_timeout = \"5m\"\nworker_timeout = \"6m\"".to_owned(),
+            "config.toml: limits.worker_timeout: expected no more than turn_timeout: a worker ends with its turn [line 3]",
         ),
         ("[stroe]\nurl = \"x\"".to_owned(), "config.toml: stroe: unknown key (did you mean \"store\"?) [line 1]"),
         ("store = 5".to_owned(), "config.toml: store: expected a table, got 5 [line 1]"),
         (
             "[store]\nurl = \"mysql://u:canary@db/w\"".to_owned(),
-            "config.toml: store.url: expected an address that begins with sqlite:// or postgres://, got another text [line 1]",
+            "config.toml: store.url: expected an address that begins with sqlite:// or postgres://, got another text [line 2]",
         ),
         (
             "[server]\npublic_url = \"ftp://u:canary@host/\"".to_owned(),
@@ -162,7 +162,7 @@ fn each_mistake_is_named_with_its_place_and_what_would_be_right() {
         ),
         (
             "[models]\ndefault = \"opnai/gpt\"".to_owned(),
-            "config.toml: models.default: no provider is named \"opnai\" (did you mean \"openai\"?) [line 1]",
+            "config.toml: models.default: no provider is named \"opnai\" (did you mean \"openai\"?) [line 2]",
         ),
         (
             "[models.providers.local]\napi = \"openai\"".to_owned(),
@@ -189,6 +189,17 @@ fn all_mistakes_are_told_at_once() {
             "config.toml: agents.watch: expected true or false, got \"yes\" [line 5]",
             "config.toml: agents.dir: the environment variable NOWHERE is not set [line 6]",
             "WATCHFLOOR_STORE__URI: store.uri: unknown key (did you mean \"url\"?)",
+        ]
+    );
+}
+
+#[test]
+fn a_mistake_in_a_variable_names_the_variable() {
+    assert_eq!(
+        mistakes("", &[("WATCHFLOOR_STORE__URL", "redis://u:canary@db"), ("WATCHFLOOR_LIMITS__TURNS", "many")]),
+        [
+            "WATCHFLOOR_STORE__URL: store.url: expected an address that begins with sqlite:// or postgres://, got another text",
+            "WATCHFLOOR_LIMITS__TURNS: limits.turns: expected a whole number from 1 to 1000, got \"many\"",
         ]
     );
 }
@@ -311,6 +322,12 @@ fn a_server_of_ones_own_needs_no_key() {
     assert_eq!((name, provider.api, provider.is_configured()), ("local", Api::OpenAi, true));
     assert_eq!(config.models.provider_of("fast").map(|(name, _)| name), Some("openai"));
     assert_eq!(config.models.provider_of("plain").map(|(name, _)| name), Some("anthropic"));
+}
+
+#[test]
+fn a_default_gives_way_to_a_smaller_limit_that_is_written() {
+    let limits = loaded("[limits]\nturn_timeout = \"5m\"\nworkers = 2\n", &[]).limits;
+    assert_eq!((limits.worker_timeout, limits.workers_per_session), (Duration::from_secs(300), 2));
 }
 
 #[test]
