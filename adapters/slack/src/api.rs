@@ -46,8 +46,10 @@ impl Api {
             Err(_) if config.api_url.scheme() == "http" => tls.with_root_certificates(RootCertStore::empty()),
             Err(error) => return Err(BuildError::Tls(format!("no root certificates: {error}"))),
         };
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls.with_no_client_auth()).https_or_http().enable_all_versions();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls.with_no_client_auth())
+            .https_or_http()
+            .enable_all_versions();
         let connector = SlackClientHyperHttpsConnector::from(connector.build())
             .with_slack_api_url(config.api_url.as_str().trim_end_matches('/'));
         Ok(Self {

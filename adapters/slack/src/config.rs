@@ -34,11 +34,7 @@ pub struct Reconnect {
 
 impl Default for Reconnect {
     fn default() -> Self {
-        Self {
-            first: Duration::from_secs(1),
-            longest: Duration::from_secs(60),
-            steady_after: Duration::from_secs(60),
-        }
+        Self { first: Duration::from_secs(1), longest: Duration::from_secs(60), steady_after: Duration::from_secs(60) }
     }
 }
 

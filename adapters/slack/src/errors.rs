@@ -68,15 +68,19 @@ pub(crate) fn from_code(code: &str, needed: Option<&str>) -> CallError {
             Credentials,
             "this is the wrong kind of token: app_token begins with xapp-, bot_token with xoxb-".to_owned(),
         ),
-        "not_authed" | "invalid_auth" | "token_revoked" | "token_expired" | "account_inactive"
-        | "user_removed_from_team" | "team_disabled" | "org_login_required" | "forbidden_team" => (
+        "not_authed"
+        | "invalid_auth"
+        | "token_revoked"
+        | "token_expired"
+        | "account_inactive"
+        | "user_removed_from_team"
+        | "team_disabled"
+        | "org_login_required"
+        | "forbidden_team" => (
             Credentials,
             "Slack does not accept the token: install the app again and put the new tokens in the configuration"
                 .to_owned(),
         ),
-        "link_disabled" => {
-            (Permission, "Socket Mode is switched off for this app: switch it on in the app's settings".to_owned())
-        }
         "missing_scope" => (
             Permission,
             match needed {
@@ -87,14 +91,16 @@ pub(crate) fn from_code(code: &str, needed: Option<&str>) -> CallError {
         "no_permission" | "access_denied" | "ekm_access_denied" | "two_factor_setup_required" => {
             (Permission, "the workspace does not allow this: ask its administrators".to_owned())
         }
-        "channel_not_found" | "not_in_channel" => {
-            (Room, "the bot is not in this channel: invite it there".to_owned())
-        }
+        "channel_not_found" | "not_in_channel" => (Room, "the bot is not in this channel: invite it there".to_owned()),
         "is_archived" => (Room, "the channel is archived".to_owned()),
         "messages_tab_disabled" => {
             (Room, "people can't write to the app: switch on the messages tab of its home".to_owned())
         }
-        "is_inactive" | "user_not_found" | "team_not_found" | "team_added_to_org" | "posting_to_channel_denied"
+        "is_inactive"
+        | "user_not_found"
+        | "team_not_found"
+        | "team_added_to_org"
+        | "posting_to_channel_denied"
         | "cannot_reply_to_message" => (Room, "the bot can't write there".to_owned()),
         code if code.starts_with("restricted_action") => {
             (Room, "the channel's posting rules keep the bot from writing there".to_owned())
@@ -104,18 +110,36 @@ pub(crate) fn from_code(code: &str, needed: Option<&str>) -> CallError {
             (MessageGone, "the message is gone or can't be changed any more".to_owned())
         }
         "msg_too_long" | "msg_blocks_too_long" => (TooLong, "the text is too long for one message".to_owned()),
-        "no_text" | "too_many_attachments" | "invalid_blocks" | "invalid_blocks_format" | "invalid_attachments"
-        | "markdown_text_conflict" | "metadata_too_large" | "invalid_metadata_format" | "block_mismatch" => {
-            (Content, "Slack does not take this content".to_owned())
-        }
+        "no_text"
+        | "too_many_attachments"
+        | "invalid_blocks"
+        | "invalid_blocks_format"
+        | "invalid_attachments"
+        | "markdown_text_conflict"
+        | "metadata_too_large"
+        | "invalid_metadata_format"
+        | "block_mismatch" => (Content, "Slack does not take this content".to_owned()),
         _ => (Other, "Slack refused the call".to_owned()),
     };
     CallError::Refused(Refusal { kind, code: code.to_owned(), remedy })
 }
 
-/// Errors no retry can mend: the account itself is out.
+/// Errors of a connect no retry can mend: the account itself is out.
 pub(crate) fn is_fatal(refusal: &Refusal) -> bool {
-    refusal.kind == RefusalKind::Credentials || matches!(refusal.code.as_str(), "link_disabled" | "missing_scope")
+    refusal.kind == RefusalKind::Credentials || refusal.code == "missing_scope"
+}
+
+/// Slack says so on the socket, not in an answer.
+pub(crate) fn socket_mode_is_off() -> Refusal {
+    refused(
+        RefusalKind::Permission,
+        "link_disabled",
+        "Socket Mode is switched off for this app: switch it on in the app's settings",
+    )
+}
+
+pub(crate) fn refused(kind: RefusalKind, code: &str, remedy: &str) -> Refusal {
+    Refusal { kind, code: code.to_owned(), remedy: remedy.to_owned() }
 }
 
 #[cfg(test)]

@@ -117,10 +117,7 @@ fn message_key(team: &str, room: &str, ts: &str) -> String {
 
 /// An allow-list, since the set of subtypes is open.
 fn says_something(message: &Message) -> bool {
-    matches!(
-        message.subtype.as_deref(),
-        None | Some("file_share" | "thread_broadcast" | "me_message" | "bot_message")
-    )
+    matches!(message.subtype.as_deref(), None | Some("file_share" | "thread_broadcast" | "me_message" | "bot_message"))
 }
 
 /// Link previews, reply counters and our own edits look the same but for these marks.

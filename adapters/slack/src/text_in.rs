@@ -263,8 +263,14 @@ mod tests {
             ("<!subteam^S0ONCALL|@oncall> <!subteam^S0ONCALL>", "@oncall @S0ONCALL"),
             ("<!here> <!channel|channel> <!everyone>", "@here @channel @everyone"),
             ("<!date^1767225600^{date} at {time}|Jan 1>", "Jan 1"),
-            ("<https://example.org/a|label> <https://example.org/a?x=1&amp;y=2>", "label (https://example.org/a) https://example.org/a?x=1&y=2"),
-            ("<http://example.org|example.org> <mailto:a@example.org|a@example.org>", "http://example.org a@example.org"),
+            (
+                "<https://example.org/a|label> <https://example.org/a?x=1&amp;y=2>",
+                "label (https://example.org/a) https://example.org/a?x=1&y=2",
+            ),
+            (
+                "<http://example.org|example.org> <mailto:a@example.org|a@example.org>",
+                "http://example.org a@example.org",
+            ),
             ("curl `<https://example.org/x>` &lt;b&gt; &amp;lt;", "curl `https://example.org/x` <b> &lt;"),
             ("`<@U0BOT>` is me", "`@U0BOT` is me"),
             ("1 < 2 <> <unclosed", "1 < 2 <> <unclosed"),

@@ -22,15 +22,6 @@ pub(crate) struct Frame {
     pub(crate) reason: String,
     #[serde(deserialize_with = "lenient")]
     pub(crate) num_connections: usize,
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) connection_info: ConnectionInfo,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct ConnectionInfo {
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) app_id: Option<String>,
 }
 
 /// The payload of an `events_api` envelope.
@@ -212,9 +203,7 @@ pub(crate) struct Account {
     #[serde(deserialize_with = "lenient")]
     pub(crate) bot_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub(crate) user: Option<String>,
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) team: Option<String>,
+    pub(crate) team_id: String,
 }
 
 /// The answer of `apps.connections.open`. The address holds a ticket: never log it.

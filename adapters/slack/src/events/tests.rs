@@ -152,20 +152,18 @@ fn an_alert_bot_is_a_bot_and_its_attachment_is_its_text() {
         "text": "", "ts": "1767226100.000700", "channel": "C0OPS", "channel_type": "channel",
         "attachments": [{"id": "not a number", "title": "[FIRING:1] HighErrorRate", "text": "5xx at 12 %"}]}))
     .unwrap();
-    assert_eq!(
-        read.author,
-        Author { id: "B0ALERT".into(), name: Some("alerts".into()), is_bot: true, is_self: false }
-    );
+    assert_eq!(read.author, Author { id: "B0ALERT".into(), name: Some("alerts".into()), is_bot: true, is_self: false });
     assert_eq!(read.text, "[FIRING:1] HighErrorRate\n5xx at 12 %");
 }
 
 #[test]
 fn a_mention_with_a_file_keeps_the_file() {
-    let read = read(json!({"type": "message", "subtype": "file_share", "user": "U0ALICE", "text": "<@U0BOT> log attached",
+    let read =
+        read(json!({"type": "message", "subtype": "file_share", "user": "U0ALICE", "text": "<@U0BOT> log attached",
         "ts": "1767226200.000800", "channel": "C0OPS", "channel_type": "channel",
         "files": [{"id": "F0LOG", "name": "checkout.log", "mimetype": "text/plain", "size": 5120, "mode": "snippet",
             "url_private_download": "https://files.slack.com/F0LOG"}, {"id": "F0GONE", "mode": "tombstone"}]}))
-    .unwrap();
+        .unwrap();
     assert_eq!(read.addressed, Addressed::Mention);
     assert_eq!(
         read.files,

@@ -2,8 +2,9 @@
 
 pub(super) fn align(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> =
-        (0..columns).map(|c| rows.iter().filter_map(|row| row.get(c)).map(|cell| width(cell)).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..columns)
+        .map(|c| rows.iter().filter_map(|row| row.get(c)).map(|cell| width(cell)).max().unwrap_or(0))
+        .collect();
     let mut lines = Vec::with_capacity(rows.len() + 1);
     for (n, row) in rows.iter().enumerate() {
         let mut line = String::new();
