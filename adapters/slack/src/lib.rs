@@ -1,1 +1,18 @@
-//! Placeholder.
+//! Slack for watchfloor: Socket Mode in, Web API out. It translates and decides nothing: whom to answer, what to say and
+//! how often to edit are the coordinator's.
+
+mod adapter;
+mod api;
+mod config;
+mod errors;
+mod events;
+mod history;
+mod link;
+mod render;
+mod socket;
+mod text_in;
+mod wire;
+
+pub use adapter::SlackAdapter;
+pub use api::BuildError;
+pub use config::{Reconnect, SlackConfig};

@@ -1,0 +1,5 @@
+//! The simulators, driven by bare clients: what they promise on the wire and what their verbs tell.
+
+mod slack_socket;
+mod slack_web;
+mod support;

@@ -1,0 +1,152 @@
+//! Calls to Slack's Web API: the token, the limit in time, and what an answer means. Which calls to make is left to the
+//! callers. Requests and answers are our own shapes, since the client's types refuse messages that Slack sends.
+
+use std::{error::Error, time::Duration};
+
+use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use slack_morphism::{
+    SlackApiToken, SlackApiTokenValue, SlackClient,
+    errors::SlackClientError,
+    hyper_tokio::{SlackClientHyperHttpsConnector, SlackHyperClient},
+};
+use watchfloor_channel::{Refusal, RefusalKind};
+
+use crate::{
+    SlackConfig,
+    errors::{self, CallError},
+};
+
+/// Why an adapter can't be built. Retrying does not help.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    #[error("the TLS client can't be set up: {0}")]
+    Tls(String),
+}
+
+pub(crate) struct Api {
+    client: SlackHyperClient,
+    app_token: SlackApiToken,
+    bot_token: SlackApiToken,
+    call_timeout: Duration,
+    step_timeout: Duration,
+}
+
+impl Api {
+    pub(crate) fn new(config: &SlackConfig) -> Result<Self, BuildError> {
+        let tls = ClientConfig::builder_with_provider(ring::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| BuildError::Tls(error.to_string()))?;
+        let tls = match tls.clone().with_native_roots() {
+            Ok(tls) => tls,
+            // A loopback Slack speaks plain HTTP; a bare container without certificates must do for it.
+            Err(_) if config.api_url.scheme() == "http" => tls.with_root_certificates(RootCertStore::empty()),
+            Err(error) => return Err(BuildError::Tls(format!("no root certificates: {error}"))),
+        };
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls.with_no_client_auth())
+            .https_or_http()
+            .enable_all_versions();
+        let connector = SlackClientHyperHttpsConnector::from(connector.build())
+            .with_slack_api_url(config.api_url.as_str().trim_end_matches('/'));
+        Ok(Self {
+            client: SlackClient::new(connector),
+            app_token: token(&config.app_token),
+            bot_token: token(&config.bot_token),
+            call_timeout: config.call_timeout,
+            step_timeout: config.step_timeout,
+        })
+    }
+
+    /// A method that changes something, called as the bot.
+    pub(crate) async fn post<A: DeserializeOwned + Default>(
+        &self,
+        method: &str,
+        request: &Value,
+    ) -> Result<A, CallError> {
+        let session = self.client.open_session(&self.bot_token);
+        let call = session.http_session_api.http_post::<_, Value>(method, request, None);
+        within(self.call_timeout, call).await
+    }
+
+    /// A method that reads, called as the bot. Slack takes arguments of these in the address only.
+    pub(crate) async fn get<A: DeserializeOwned + Default>(
+        &self,
+        method: &str,
+        arguments: &[(&str, &str)],
+    ) -> Result<A, CallError> {
+        let arguments: Vec<_> = arguments.iter().map(|(name, value)| (*name, Some(*value))).collect();
+        let session = self.client.open_session(&self.bot_token);
+        let call = session.http_session_api.http_get::<Value, _, _>(method, &arguments, None);
+        within(self.call_timeout, call).await
+    }
+
+    /// `apps.connections.open`, the one method called as the app.
+    pub(crate) async fn open_connection<A: DeserializeOwned + Default>(&self) -> Result<A, CallError> {
+        let session = self.client.open_session(&self.app_token);
+        let nothing = serde_json::json!({});
+        let call = session.http_session_api.http_post::<_, Value>("apps.connections.open", &nothing, None);
+        within(self.step_timeout, call).await
+    }
+}
+
+fn token(secret: &SecretString) -> SlackApiToken {
+    SlackApiToken::new(SlackApiTokenValue(secret.expose_secret().to_owned()))
+}
+
+async fn within<A: DeserializeOwned + Default>(
+    limit: Duration,
+    call: impl Future<Output = Result<Value, SlackClientError>>,
+) -> Result<A, CallError> {
+    let answer = tokio::time::timeout(limit, call)
+        .await
+        .map_err(|_| CallError::Unclear(format!("no answer within {} s", limit.as_secs())))?
+        .map_err(from_client)?;
+    // A page that isn't JSON arrives here as an empty object, with HTTP 200.
+    if answer.get("ok") != Some(&Value::Bool(true)) {
+        return Err(CallError::Unclear("the answer does not say ok".to_owned()));
+    }
+    Ok(serde_json::from_value(answer).unwrap_or_default())
+}
+
+/// The client's own words quote whole answers, which hold message text and tickets; ours don't.
+fn from_client(error: SlackClientError) -> CallError {
+    match error {
+        SlackClientError::ApiError(error) => {
+            let body: Option<Value> = error.http_response_body.as_deref().and_then(|b| serde_json::from_str(b).ok());
+            let needed = body.as_ref().and_then(|body| body.get("needed")).and_then(Value::as_str);
+            errors::from_code(&error.code, needed)
+        }
+        SlackClientError::RateLimitError(error) => errors::rate_limited(error.retry_after),
+        SlackClientError::HttpError(error) if error.status_code.is_client_error() => CallError::Refused(Refusal {
+            kind: RefusalKind::Other,
+            code: format!("http_{}", error.status_code.as_u16()),
+            remedy: "whatever answers at api_url does not know this call: check the address".to_owned(),
+        }),
+        SlackClientError::HttpError(error) => CallError::Unclear(format!("HTTP {}", error.status_code.as_u16())),
+        SlackClientError::HttpProtocolError(error) => match error.cause {
+            Some(cause) if never_connected(cause.as_ref()) => CallError::NotSent(innermost(cause.as_ref())),
+            Some(cause) => CallError::Unclear(innermost(cause.as_ref())),
+            None => CallError::Unclear("the HTTP exchange failed".to_owned()),
+        },
+        SlackClientError::ProtocolError(_) => CallError::Unclear("the answer is not readable".to_owned()),
+        SlackClientError::EndOfStream(_)
+        | SlackClientError::SystemError(_)
+        | SlackClientError::SocketModeProtocolError(_) => CallError::Unclear("the answer broke off".to_owned()),
+    }
+}
+
+fn never_connected(error: &(dyn Error + Send + Sync + 'static)) -> bool {
+    error.downcast_ref::<hyper_util::client::legacy::Error>().is_some_and(|error| error.is_connect())
+}
+
+fn innermost(error: &dyn Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}

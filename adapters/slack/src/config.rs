@@ -1,0 +1,54 @@
+//! What one Slack account needs to run. Reading it from a file is left to the application.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use url::Url;
+use watchfloor_channel::ChannelId;
+
+#[derive(Clone, Debug)]
+pub struct SlackConfig {
+    pub id: ChannelId,
+    /// `xapp-…`, scope `connections:write`: opens sockets, nothing else.
+    pub app_token: SecretString,
+    /// `xoxb-…`: everything else.
+    pub bot_token: SecretString,
+    pub api_url: Url,
+    /// A socket on which nothing arrives for this long, not even a ping, is dead.
+    pub inbound_deadline: Duration,
+    /// Limit for each step of a connect: fetching the address, the upgrade, the hello.
+    pub step_timeout: Duration,
+    /// Limit for any other call.
+    pub call_timeout: Duration,
+    pub reconnect: Reconnect,
+}
+
+/// How fast a lost socket is replaced.
+#[derive(Clone, Debug)]
+pub struct Reconnect {
+    pub first: Duration,
+    pub longest: Duration,
+    /// A socket that lived this long was a good one: waiting times start again from `first`.
+    pub steady_after: Duration,
+}
+
+impl Default for Reconnect {
+    fn default() -> Self {
+        Self { first: Duration::from_secs(1), longest: Duration::from_secs(60), steady_after: Duration::from_secs(60) }
+    }
+}
+
+impl SlackConfig {
+    pub fn new(id: ChannelId, app_token: SecretString, bot_token: SecretString, api_url: Url) -> Self {
+        Self {
+            id,
+            app_token,
+            bot_token,
+            api_url,
+            inbound_deadline: Duration::from_secs(45),
+            step_timeout: Duration::from_secs(10),
+            call_timeout: Duration::from_secs(20),
+            reconnect: Reconnect::default(),
+        }
+    }
+}

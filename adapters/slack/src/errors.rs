@@ -1,0 +1,199 @@
+//! What a failed call means. Slack's error codes are an open set, sorted here once; an unknown code is permanent for that
+//! message and never a reason to crash.
+
+use std::time::Duration;
+
+use watchfloor_channel::{Refusal, RefusalKind, SendError};
+
+/// Slack says "slow down" without saying for how long.
+const DEFAULT_WAIT: Duration = Duration::from_secs(10);
+
+/// Named by what to do next. Whether "unclear" matters depends on the call, so [`SendError`] is chosen by the caller.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    #[error("Slack asks to wait {} s", .0.as_secs())]
+    RateLimited(Duration),
+    /// The request never left: safe to repeat.
+    #[error("Slack could not be reached: {0}")]
+    NotSent(String),
+    /// The request left; the answer was lost, late, unreadable, or said that Slack itself failed.
+    #[error("no clear answer from Slack: {0}")]
+    Unclear(String),
+    #[error("{0}")]
+    Refused(Refusal),
+}
+
+impl CallError {
+    /// Of a call that changes something.
+    pub(crate) fn of_write(self) -> SendError {
+        match self {
+            Self::RateLimited(wait) => SendError::RateLimited(wait),
+            Self::NotSent(why) => SendError::Unavailable(why),
+            Self::Unclear(why) => SendError::Uncertain(why),
+            Self::Refused(refusal) => SendError::Refused(refusal),
+        }
+    }
+
+    /// Of a call that only reads: nothing can have happened.
+    pub(crate) fn of_read(self) -> SendError {
+        match self {
+            Self::RateLimited(wait) => SendError::RateLimited(wait),
+            Self::NotSent(why) | Self::Unclear(why) => SendError::Unavailable(why),
+            Self::Refused(refusal) => SendError::Refused(refusal),
+        }
+    }
+
+    pub(crate) fn has_code(&self, code: &str) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == code)
+    }
+}
+
+/// HTTP 429.
+pub(crate) fn rate_limited(retry_after: Option<Duration>) -> CallError {
+    CallError::RateLimited(retry_after.unwrap_or(DEFAULT_WAIT))
+}
+
+/// An answer with `ok: false`. `needed` is the scope Slack names beside `missing_scope`.
+pub(crate) fn from_code(code: &str, needed: Option<&str>) -> CallError {
+    use RefusalKind::{Content, Credentials, MessageGone, Other, Permission, Room, ThreadGone, TooLong};
+
+    let (kind, remedy) = match code {
+        "ratelimited" | "rate_limited" => return rate_limited(None),
+        "message_limit_exceeded" => return CallError::RateLimited(Duration::from_secs(60)),
+        "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" | "team_access_not_granted" => {
+            return CallError::Unclear(code.to_owned());
+        }
+
+        "not_allowed_token_type" => (
+            Credentials,
+            "this is the wrong kind of token: app_token begins with xapp-, bot_token with xoxb-".to_owned(),
+        ),
+        "not_authed"
+        | "invalid_auth"
+        | "token_revoked"
+        | "token_expired"
+        | "account_inactive"
+        | "user_removed_from_team"
+        | "team_disabled"
+        | "org_login_required"
+        | "forbidden_team" => (
+            Credentials,
+            "Slack does not accept the token: install the app again and put the new tokens in the configuration"
+                .to_owned(),
+        ),
+        "missing_scope" => (
+            Permission,
+            match needed {
+                Some(scope) => format!("the app lacks the scope {scope}: add it and install the app again"),
+                None => "the app lacks a scope: compare its scopes with the manifest and install it again".to_owned(),
+            },
+        ),
+        "no_permission" | "access_denied" | "ekm_access_denied" | "two_factor_setup_required" => {
+            (Permission, "the workspace does not allow this: ask its administrators".to_owned())
+        }
+        "channel_not_found" | "not_in_channel" => (Room, "the bot is not in this channel: invite it there".to_owned()),
+        "is_archived" => (Room, "the channel is archived".to_owned()),
+        "messages_tab_disabled" => {
+            (Room, "people can't write to the app: switch on the messages tab of its home".to_owned())
+        }
+        "is_inactive"
+        | "user_not_found"
+        | "team_not_found"
+        | "team_added_to_org"
+        | "posting_to_channel_denied"
+        | "cannot_reply_to_message" => (Room, "the bot can't write there".to_owned()),
+        code if code.starts_with("restricted_action") => {
+            (Room, "the channel's posting rules keep the bot from writing there".to_owned())
+        }
+        "thread_not_found" => (ThreadGone, "the message that began the thread was deleted".to_owned()),
+        "message_not_found" | "cant_update_message" | "cant_delete_message" | "edit_window_closed" => {
+            (MessageGone, "the message is gone or can't be changed any more".to_owned())
+        }
+        "msg_too_long" | "msg_blocks_too_long" => (TooLong, "the text is too long for one message".to_owned()),
+        "no_text"
+        | "too_many_attachments"
+        | "invalid_blocks"
+        | "invalid_blocks_format"
+        | "invalid_attachments"
+        | "markdown_text_conflict"
+        | "metadata_too_large"
+        | "invalid_metadata_format"
+        | "block_mismatch" => (Content, "Slack does not take this content".to_owned()),
+        _ => (Other, "Slack refused the call".to_owned()),
+    };
+    CallError::Refused(Refusal { kind, code: code.to_owned(), remedy })
+}
+
+/// Errors of a connect no retry can mend: the account itself is out.
+pub(crate) fn is_fatal(refusal: &Refusal) -> bool {
+    refusal.kind == RefusalKind::Credentials || refusal.code == "missing_scope"
+}
+
+/// Slack says so on the socket, not in an answer.
+pub(crate) fn socket_mode_is_off() -> Refusal {
+    refused(
+        RefusalKind::Permission,
+        "link_disabled",
+        "Socket Mode is switched off for this app: switch it on in the app's settings",
+    )
+}
+
+pub(crate) fn refused(kind: RefusalKind, code: &str, remedy: &str) -> Refusal {
+    Refusal { kind, code: code.to_owned(), remedy: remedy.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(code: &str) -> RefusalKind {
+        match from_code(code, None) {
+            CallError::Refused(refusal) => {
+                assert_eq!(refusal.code, code);
+                refusal.kind
+            }
+            other => panic!("{code} was not a refusal: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn codes_are_sorted_by_what_to_do_next() {
+        let table = [
+            ("invalid_auth", RefusalKind::Credentials),
+            ("not_allowed_token_type", RefusalKind::Credentials),
+            ("missing_scope", RefusalKind::Permission),
+            ("ekm_access_denied", RefusalKind::Permission),
+            ("not_in_channel", RefusalKind::Room),
+            ("is_archived", RefusalKind::Room),
+            ("restricted_action_thread_locked", RefusalKind::Room),
+            ("message_not_found", RefusalKind::MessageGone),
+            ("edit_window_closed", RefusalKind::MessageGone),
+            ("thread_not_found", RefusalKind::ThreadGone),
+            ("msg_too_long", RefusalKind::TooLong),
+            ("invalid_blocks", RefusalKind::Content),
+            ("no_text", RefusalKind::Content),
+            ("invalid_arguments", RefusalKind::Other),
+            ("a_code_of_next_year", RefusalKind::Other),
+        ];
+        for (code, expected) in table {
+            assert_eq!(kind(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_rate_limit_in_a_good_http_answer_still_means_wait() {
+        assert!(matches!(from_code("ratelimited", None), CallError::RateLimited(wait) if wait == DEFAULT_WAIT));
+    }
+
+    #[test]
+    fn a_failure_inside_slack_is_uncertain_for_a_write_and_unavailable_for_a_read() {
+        assert!(matches!(from_code("internal_error", None).of_write(), SendError::Uncertain(_)));
+        assert!(matches!(from_code("internal_error", None).of_read(), SendError::Unavailable(_)));
+    }
+
+    #[test]
+    fn a_missing_scope_names_the_scope() {
+        let CallError::Refused(refusal) = from_code("missing_scope", Some("groups:history")) else { panic!() };
+        assert!(refusal.remedy.contains("groups:history"));
+    }
+}

@@ -1,0 +1,174 @@
+//! From an event to an [`Inbound`]. Pure: what it means for a turn is decided by the coordinator, what we are called is
+//! handed in.
+
+use serde_json::Value;
+use watchfloor_channel::{
+    Addressed, Author, ChannelId, ConversationId, FileRef, Inbound, InboundKind, MessageId, Overheard,
+};
+
+use crate::{
+    text_in,
+    wire::{Callback, File, Message},
+};
+
+/// Who we are on this workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) user_id: String,
+    pub(crate) bot_id: Option<String>,
+    pub(crate) app_id: Option<String>,
+}
+
+impl Identity {
+    /// Posts of ours may carry any one of our ids and lack the others.
+    fn wrote(&self, message: &Message) -> bool {
+        let same = |theirs: &Option<String>, ours: &Option<String>| theirs.is_some() && theirs == ours;
+        message.user.as_deref().is_some_and(|user| user == self.user_id)
+            || same(&message.bot_id, &self.bot_id)
+            || same(&message.app_id, &self.app_id)
+            || same(&message.bot_profile.app_id, &self.app_id)
+    }
+}
+
+/// `None`: nothing a conversation could use.
+pub(crate) fn inbound(channel: &ChannelId, payload: &Value, own: &Identity) -> Option<Inbound> {
+    let callback: Callback = serde_json::from_value(payload.clone()).ok()?;
+    if callback.kind != "event_callback" {
+        return None;
+    }
+    let own = Identity { app_id: callback.api_app_id.clone().or_else(|| own.app_id.clone()), ..own.clone() };
+    let event = &callback.event;
+    let (message, kind) = match (event.kind.as_str(), event.subtype.as_deref()) {
+        // Changing a message that mentions us repeats its mention, marked as edited.
+        ("app_mention", _) if event.edited.is_some() => (event, InboundKind::Edit),
+        ("app_mention", _) => (event, InboundKind::Message),
+        ("message", Some("message_changed")) => (changed_by_a_person(event, &own)?, InboundKind::Edit),
+        ("message", _) if says_something(event) => (event, InboundKind::Message),
+        _ => return None,
+    };
+    let sent_at = text_in::millis(&message.ts)?;
+    let room = event.channel.clone();
+    if room.is_empty() {
+        return None;
+    }
+    let private = event.channel_type.as_deref().map_or_else(|| room.starts_with('D'), |kind| kind == "im");
+    let team = callback.team_id.or_else(|| message.team.clone()).unwrap_or_default();
+    let reply_to = message.thread_ts.clone().filter(|parent| *parent != message.ts);
+    let thread = match (&reply_to, private) {
+        (Some(parent), _) => parent.clone(),
+        // The top level of a private chat is one conversation.
+        (None, true) => String::new(),
+        (None, false) => message.ts.clone(),
+    };
+    let addressed = if private {
+        Addressed::Direct
+    } else if event.kind == "app_mention" || text_in::mentions(&message.text, &own.user_id) {
+        Addressed::Mention
+    } else {
+        Addressed::Overheard
+    };
+    Some(Inbound {
+        conversation: ConversationId { channel: channel.clone(), room: room.clone(), thread },
+        message_key: message_key(&team, &room, &message.ts),
+        event_id: callback.event_id,
+        message: MessageId { room, id: message.ts.clone() },
+        kind,
+        author: author(message, &own),
+        text: without_address(message, &own),
+        addressed,
+        opens_with_other: text_in::opens_with(&message.text).is_some_and(|user| user != own.user_id),
+        private,
+        starts_thread: reply_to.is_none(),
+        files: message.files.iter().filter_map(file).collect(),
+        sent_at,
+    })
+}
+
+/// An earlier message of a thread.
+pub(crate) fn overheard(message: &Message, team: &str, room: &str, own: &Identity) -> Option<Overheard> {
+    if !says_something(message) {
+        return None;
+    }
+    let text = text_in::content(message, &own.user_id);
+    let files: Vec<_> = message.files.iter().filter_map(file).map(|file| format!("[file {}]", file.name)).collect();
+    let text = [text].into_iter().chain(files).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
+    Some(Overheard {
+        message_key: message_key(message.team.as_deref().unwrap_or(team), room, &message.ts),
+        author: author(message, own),
+        text,
+        sent_at: text_in::millis(&message.ts)?,
+    })
+}
+
+/// What an event calls itself, for one log line a kind.
+pub(crate) fn name(payload: &Value) -> String {
+    let part = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let event = payload.get("event");
+    [part(payload.get("type")), part(event.and_then(|e| e.get("type"))), part(event.and_then(|e| e.get("subtype")))]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+fn message_key(team: &str, room: &str, ts: &str) -> String {
+    format!("{team}/{room}/{ts}")
+}
+
+/// An allow-list, since the set of subtypes is open.
+fn says_something(message: &Message) -> bool {
+    matches!(message.subtype.as_deref(), None | Some("file_share" | "thread_broadcast" | "me_message" | "bot_message"))
+}
+
+/// Link previews, reply counters and our own edits look the same but for these marks.
+fn changed_by_a_person<'a>(event: &'a Message, own: &Identity) -> Option<&'a Message> {
+    let (after, before) = (event.message.as_deref()?, event.previous_message.as_deref());
+    let edited = after.edited.is_some() && before.is_none_or(|before| before.text != after.text);
+    let ours = own.wrote(after) || before.is_some_and(|before| own.wrote(before));
+    (edited && !ours && says_something(after)).then_some(after)
+}
+
+fn author(message: &Message, own: &Identity) -> Author {
+    let not_empty = |name: &&String| !name.is_empty();
+    let name = [
+        &message.user_profile.display_name,
+        &message.user_profile.real_name,
+        &message.username,
+        &message.bot_profile.name,
+    ]
+    .into_iter()
+    .find_map(|name| name.as_ref().filter(not_empty));
+    Author {
+        id: message.user.clone().or_else(|| message.bot_id.clone()).unwrap_or_default(),
+        name: name.cloned(),
+        is_bot: message.bot_id.is_some()
+            || message.subtype.as_deref() == Some("bot_message")
+            || message.user.as_deref() == Some("USLACKBOT"),
+        is_self: own.wrote(message),
+    }
+}
+
+/// "@us: why?" leaves "why?".
+fn without_address(message: &Message, own: &Identity) -> String {
+    let text = text_in::content(message, &own.user_id);
+    if text_in::opens_with(&message.text) == Some(own.user_id.as_str()) {
+        return text.trim_start_matches([':', ',']).trim_start().to_owned();
+    }
+    text
+}
+
+fn file(file: &File) -> Option<FileRef> {
+    if file.id.is_empty() || matches!(file.mode.as_str(), "tombstone" | "hidden_by_limit") {
+        return None;
+    }
+    Some(FileRef {
+        id: file.id.clone(),
+        name: file.name.clone(),
+        media_type: file.mimetype.clone(),
+        bytes: file.size,
+        url: file.url_private_download.clone().or_else(|| file.url_private.clone()),
+    })
+}
+
+#[cfg(test)]
+mod tests;

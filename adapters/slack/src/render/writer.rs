@@ -1,0 +1,282 @@
+//! Writes Slack's markup piece by piece: style marks that work only beside a boundary and never across lines, blocks apart
+//! by an empty line, links and cells collected before they are written.
+
+use super::{
+    escape::{self, GAP},
+    table,
+};
+
+#[derive(Default)]
+pub(super) struct Writer {
+    out: String,
+    /// Styles the text asks for, outermost first; marks are written when text comes.
+    wanted: Vec<char>,
+    open: Vec<char>,
+    /// The last thing written was a closing mark: a letter right after it would undo it.
+    closed: bool,
+    /// Line ends owed before the next text.
+    breaks: usize,
+    /// A bullet was written and its text has not begun.
+    bullet: bool,
+    pub(super) quotes: usize,
+    lists: Vec<Option<u64>>,
+    code: Option<String>,
+    links: Vec<(String, String)>,
+    table: Option<Vec<Vec<String>>>,
+}
+
+impl Writer {
+    pub(super) fn finish(mut self) -> String {
+        self.close(0);
+        self.out.trim_matches('\n').trim_end().to_owned()
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        if let Some(code) = &mut self.code {
+            code.push_str(text);
+        } else if !self.collect(text) {
+            let words = text.trim_start();
+            let lead = &text[..text.len() - words.len()];
+            if !lead.is_empty() && !self.at_line_start() {
+                self.close_unwanted();
+                self.out.push_str(lead);
+                self.closed = false;
+            }
+            if !words.is_empty() {
+                self.begin(words);
+                self.out.push_str(&escape::prose(words));
+            }
+        }
+    }
+
+    pub(super) fn code(&mut self, code: &str) {
+        if !self.collect(code) {
+            self.close(0);
+            self.begin_line();
+            self.boundary();
+            self.out.push_str(&format!("`{}`", escape::inline_code(code)));
+            self.closed = true;
+        }
+    }
+
+    /// A sign of our own, outside any style.
+    pub(super) fn mark(&mut self, mark: &str) {
+        self.close(0);
+        self.begin_line();
+        self.out.push_str(mark);
+    }
+
+    // Styles.
+
+    pub(super) fn style(&mut self, mark: char) {
+        self.wanted.push(mark);
+    }
+
+    pub(super) fn end_style(&mut self) {
+        self.wanted.pop();
+        self.close_unwanted();
+    }
+
+    /// A bold word in a bold heading needs no second pair.
+    fn marks(&self) -> Vec<char> {
+        let mut marks = Vec::new();
+        for mark in &self.wanted {
+            if !marks.contains(mark) {
+                marks.push(*mark);
+            }
+        }
+        marks
+    }
+
+    fn close_unwanted(&mut self) {
+        let kept = self.open.iter().zip(self.marks()).take_while(|(open, wanted)| *open == wanted).count();
+        self.close(kept);
+    }
+
+    /// Space before a closing mark would undo the style: it moves behind.
+    fn close(&mut self, keep: usize) {
+        if self.open.len() <= keep {
+            return;
+        }
+        let text_ends = self.out.trim_end().len();
+        let space = self.out.split_off(text_ends);
+        while self.open.len() > keep {
+            self.out.extend(self.open.pop());
+        }
+        self.closed = space.is_empty();
+        self.out.push_str(&space);
+    }
+
+    fn begin(&mut self, text: &str) {
+        self.begin_line();
+        self.close_unwanted();
+        let wanted = self.marks();
+        if self.open.len() < wanted.len() {
+            self.boundary();
+            self.out.extend(&wanted[self.open.len()..]);
+            self.open = wanted;
+        } else if self.closed && !text.starts_with(is_boundary) {
+            self.out.push(GAP);
+        }
+        self.closed = false;
+    }
+
+    fn boundary(&mut self) {
+        if self.out.chars().next_back().is_some_and(|last| !is_boundary(last)) {
+            self.out.push(GAP);
+        }
+    }
+
+    // Lines and blocks.
+
+    pub(super) fn block(&mut self) {
+        self.breaks_at_least(if self.lists.is_empty() && self.quotes == 0 { 2 } else { 1 });
+    }
+
+    pub(super) fn line_break(&mut self) {
+        if let Some(code) = &mut self.code {
+            code.push('\n');
+        } else if !self.collect(" ") {
+            self.breaks_at_least(1);
+        }
+    }
+
+    fn breaks_at_least(&mut self, breaks: usize) {
+        self.close(0);
+        if !self.bullet {
+            self.breaks = self.breaks.max(breaks);
+        }
+    }
+
+    fn at_line_start(&self) -> bool {
+        self.out.is_empty() || self.breaks > 0 || self.bullet
+    }
+
+    fn begin_line(&mut self) {
+        if self.new_line() && self.quotes == 0 {
+            self.out.extend(std::iter::repeat_n("  ", 2 * self.lists.len().saturating_sub(1)));
+            self.out.push_str(if self.lists.is_empty() { "" } else { "  " });
+        }
+        self.bullet = false;
+    }
+
+    /// Pays the owed line ends; true at the start of a line.
+    fn new_line(&mut self) -> bool {
+        let starts = self.out.is_empty() || self.breaks > 0;
+        if !self.out.is_empty() {
+            self.out.extend(std::iter::repeat_n('\n', self.breaks));
+        }
+        self.breaks = 0;
+        if starts {
+            self.closed = false;
+            if self.quotes > 0 {
+                self.out.push_str("> ");
+            }
+        }
+        starts
+    }
+
+    // Lists.
+
+    pub(super) fn start_list(&mut self, first: Option<u64>) {
+        self.bullet = false;
+        self.block();
+        self.lists.push(first);
+    }
+
+    pub(super) fn end_list(&mut self) {
+        self.bullet = false;
+        self.lists.pop();
+        self.block();
+    }
+
+    pub(super) fn item(&mut self) {
+        self.bullet = false;
+        self.breaks_at_least(1);
+        self.new_line();
+        self.out.extend(std::iter::repeat_n("    ", self.lists.len().saturating_sub(1)));
+        match self.lists.last_mut() {
+            Some(Some(number)) => {
+                self.out.push_str(&format!("{number}. "));
+                *number = number.saturating_add(1);
+            }
+            _ => self.out.push_str("• "),
+        }
+        self.bullet = true;
+    }
+
+    // What is collected before it is written.
+
+    fn collect(&mut self, text: &str) -> bool {
+        if let Some((_, label)) = self.links.last_mut() {
+            label.push_str(text);
+        } else if let Some(cell) = self.table.as_mut().and_then(|rows| rows.last_mut()?.last_mut()) {
+            cell.push_str(text);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn start_link(&mut self, target: String) {
+        self.links.push((target, String::new()));
+    }
+
+    pub(super) fn end_link(&mut self) {
+        let Some((target, label)) = self.links.pop() else { return };
+        let shown = if label.is_empty() { &target } else { &label };
+        if !self.collect(shown) {
+            self.begin("<");
+            self.out.push_str(&escape::link(&target, &label));
+        }
+    }
+
+    pub(super) fn start_code_block(&mut self) {
+        self.code = Some(String::new());
+    }
+
+    pub(super) fn end_code_block(&mut self) {
+        let code = self.code.take().unwrap_or_default();
+        if !code.trim().is_empty() {
+            self.code_block(&code);
+        }
+    }
+
+    /// Neither quotes nor indents work around a block of code.
+    fn code_block(&mut self, code: &str) {
+        self.bullet = false;
+        self.block();
+        let quotes = std::mem::take(&mut self.quotes);
+        self.new_line();
+        self.quotes = quotes;
+        self.out.push_str(&format!("```\n{}\n```", escape::block_code(code.trim_end_matches('\n'))));
+        self.block();
+    }
+
+    pub(super) fn start_table(&mut self) {
+        self.table = Some(Vec::new());
+    }
+
+    pub(super) fn row(&mut self) {
+        if let Some(rows) = &mut self.table {
+            rows.push(Vec::new());
+        }
+    }
+
+    pub(super) fn cell(&mut self) {
+        if let Some(row) = self.table.as_mut().and_then(|rows| rows.last_mut()) {
+            row.push(String::new());
+        }
+    }
+
+    pub(super) fn end_table(&mut self) {
+        if let Some(rows) = self.table.take() {
+            self.code_block(&table::align(&rows));
+        }
+    }
+}
+
+/// Full-width punctuation does not count.
+fn is_boundary(c: char) -> bool {
+    c.is_whitespace() || c.is_ascii_punctuation() || c == GAP
+}
