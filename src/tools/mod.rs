@@ -1,15 +1,21 @@
 //! What a model can call: the seam of a tool. Every call goes through [`invoke`], no other way leads to a tool.
 
 mod alertmanager;
+mod cut;
 mod erased;
+mod fence;
 mod get_active_incidents;
 mod headline;
+mod invoke;
 mod labels;
 mod policy;
 mod prometheus;
 mod promql_text;
 mod query_alert_rules;
+mod query_change_events;
 mod query_promql;
+mod read_result;
+mod record;
 mod redact;
 mod source;
 #[cfg(test)]
@@ -20,10 +26,13 @@ mod toolbox;
 pub use alertmanager::Alertmanager;
 pub use erased::{DynTool, Prepared, SharedTool};
 pub use get_active_incidents::GetActiveIncidents;
+pub use invoke::{CallState, Invoked, Invoker, invoke};
 pub use policy::Policy;
 pub use prometheus::Prometheus;
 pub use query_alert_rules::QueryAlertRules;
+pub use query_change_events::QueryChangeEvents;
 pub use query_promql::QueryPromql;
+pub use read_result::ReadResult;
 pub use redact::redact;
 pub use source::http_client;
 pub use toolbox::Toolbox;
@@ -44,6 +53,16 @@ pub enum Class {
     Destructive,
 }
 
+impl Class {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Destructive => "destructive",
+        }
+    }
+}
+
 /// What a source answered. "No data" is an answer; "source down" is another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -53,6 +72,17 @@ pub enum Found {
     /// The source exists, but not for this question (another tenant, a time before its retention).
     OutOfScope,
     SourceDown,
+}
+
+impl Found {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Something => "something",
+            Self::Nothing => "nothing",
+            Self::OutOfScope => "out_of_scope",
+            Self::SourceDown => "source_down",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{DynTool, Tool, ToolContext, ToolError, ToolOutput, source::http_client};
+use crate::store::Store;
 
 /// 2026-01-31T09:30:00Z
 pub(super) const NOW: i64 = 1_769_851_800_000;
@@ -49,6 +50,13 @@ pub(super) fn context() -> ToolContext {
         now_ms: NOW,
         cancel: CancellationToken::new(),
     }
+}
+
+/// In memory, with its tables.
+pub(super) async fn store() -> Store {
+    let store = Store::open("sqlite::memory:").await.unwrap();
+    store.migrate().await.unwrap();
+    store
 }
 
 /// As the model would call it.
