@@ -28,7 +28,7 @@ const LISTS: [&str; 6] = ["by", "without", "on", "ignoring", "group_left", "grou
 pub(super) fn advice(query: &str, existing: &[String]) -> String {
     let mut out = String::new();
     for metric in metrics_in(query) {
-        if existing.iter().any(|name| *name == metric) {
+        if existing.contains(&metric) {
             let _ = writeln!(out, "metric {metric} exists: its labels, the window or the expression give nothing.");
             continue;
         }
