@@ -119,8 +119,11 @@ impl Sessions<'_> {
     }
 
     pub async fn set_status(&self, id: &str, status: SessionStatus, now_ms: i64) -> Result<(), StoreError> {
-        let changed =
-            write!(self.0, |pool| sqlx::query(SET_STATUS).bind(id).bind(status.as_str()).bind(now_ms).execute(pool));
+        let changed = write!(self.0, |pool| sqlx::query(SET_STATUS)
+            .bind(id)
+            .bind(status.as_str())
+            .bind(now_ms)
+            .execute(pool));
         if changed == 1 { Ok(()) } else { Err(missing(id)) }
     }
 
