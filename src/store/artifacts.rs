@@ -58,8 +58,7 @@ impl Artifacts<'_> {
     }
 }
 
-const PUT: &str =
-    concat!("INSERT INTO artifacts (", artifact_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)");
+const PUT: &str = concat!("INSERT INTO artifacts (", artifact_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)");
 
 const BY_EVIDENCE: &str =
     concat!("SELECT ", artifact_columns!(), " FROM artifacts WHERE session_id = $1 AND evidence = $2");

@@ -99,8 +99,7 @@ const START: &str = "
     INSERT INTO chat_tool_calls (id, session_id, turn_id, call_id, tool, class, arguments, headline, state, started_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9)";
 
-const FINISH: &str =
-    "UPDATE chat_tool_calls SET state = $2, found = $3, evidence = $4, ended_at = $5 WHERE id = $1";
+const FINISH: &str = "UPDATE chat_tool_calls SET state = $2, found = $3, evidence = $4, ended_at = $5 WHERE id = $1";
 
 const UNFINISHED: &str = concat!(
     "SELECT ",

@@ -100,10 +100,7 @@ impl Deliveries<'_> {
 
     /// The text that must end up there, before the call that puts it there.
     pub async fn finalise(&self, id: &str, text: &str, now_ms: i64) -> Result<(), StoreError> {
-        one(
-            id,
-            write!(self.0, |pool| sqlx::query(FINALISE).bind(id).bind(clean(text)).bind(now_ms).execute(pool)),
-        )
+        one(id, write!(self.0, |pool| sqlx::query(FINALISE).bind(id).bind(clean(text)).bind(now_ms).execute(pool)))
     }
 
     /// Nothing is owed any more.
@@ -113,10 +110,7 @@ impl Deliveries<'_> {
 
     /// Given up, and why. A settled delivery stays settled.
     pub async fn fail(&self, id: &str, reason: &str, now_ms: i64) -> Result<(), StoreError> {
-        one(
-            id,
-            write!(self.0, |pool| sqlx::query(FAIL).bind(id).bind(clean(reason)).bind(now_ms).execute(pool)),
-        )
+        one(id, write!(self.0, |pool| sqlx::query(FAIL).bind(id).bind(clean(reason)).bind(now_ms).execute(pool)))
     }
 
     /// The placeholder, then the parts in order, then notices.

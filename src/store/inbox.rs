@@ -100,10 +100,8 @@ impl Inbox<'_> {
 
     /// Whether the message was claimed, also when it is done by now. Hearing it doesn't count.
     pub async fn seen(&self, channel: &str, message_key: &str) -> Result<bool, StoreError> {
-        let found: Option<i64> = read!(self.0, |pool| sqlx::query_scalar(SEEN)
-            .bind(channel)
-            .bind(message_key)
-            .fetch_optional(pool));
+        let found: Option<i64> =
+            read!(self.0, |pool| sqlx::query_scalar(SEEN).bind(channel).bind(message_key).fetch_optional(pool));
         Ok(found.is_some())
     }
 

@@ -4,7 +4,7 @@
 use super::{
     Store, StoreError,
     messages::{NewMessage, count, insert},
-    sql::{clean, read, row, transaction, words, write},
+    sql::{clean, new_id, read, row, transaction, words, write},
 };
 
 words! {
@@ -97,6 +97,18 @@ impl Sessions<'_> {
         Ok(read!(self.0, |pool| sqlx::query_as(GET).bind(id).fetch_optional(pool)))
     }
 
+    /// Begins the conversation anew: the next generation, with an empty transcript. The old row stays for the audit.
+    /// Asked twice for the same session it makes one new generation and returns it both times.
+    pub async fn start_over(&self, session_id: &str, now_ms: i64) -> Result<SessionRow, StoreError> {
+        let row = transaction!(self.0, |tx| {
+            sqlx::query(START_OVER).bind(session_id).bind(new_id(now_ms)).bind(now_ms).execute(&mut *tx).await?;
+            let next: Option<SessionRow> = sqlx::query_as(SUCCESSOR).bind(session_id).fetch_optional(&mut *tx).await?;
+            let Some(next) = next else { return Err(missing(session_id)) };
+            next
+        });
+        Ok(row)
+    }
+
     /// The worker's row and its first messages, in one transaction.
     pub async fn create_worker(&self, new: &NewWorker) -> Result<SessionRow, StoreError> {
         let row = transaction!(self.0, |tx| {
@@ -119,11 +131,8 @@ impl Sessions<'_> {
     }
 
     pub async fn set_status(&self, id: &str, status: SessionStatus, now_ms: i64) -> Result<(), StoreError> {
-        let changed = write!(self.0, |pool| sqlx::query(SET_STATUS)
-            .bind(id)
-            .bind(status.as_str())
-            .bind(now_ms)
-            .execute(pool));
+        let changed =
+            write!(self.0, |pool| sqlx::query(SET_STATUS).bind(id).bind(status.as_str()).bind(now_ms).execute(pool));
         if changed == 1 { Ok(()) } else { Err(missing(id)) }
     }
 
@@ -161,6 +170,22 @@ const FIND: &str = concat!(
 );
 
 const GET: &str = concat!("SELECT ", session_columns!(), " FROM chat_sessions WHERE id = $1");
+
+const START_OVER: &str = "
+    INSERT INTO chat_sessions (id, channel, room, thread, scope_user, generation, user_id, agent_id, kind, locale, model,
+                               status, lease_owner, lease_epoch, created_at, updated_at)
+    SELECT $2, channel, room, thread, scope_user, generation + 1, user_id, agent_id, kind, locale, model, 'idle',
+           lease_owner, lease_epoch, $3, $3
+    FROM chat_sessions WHERE id = $1 AND parent_session_id IS NULL
+    ON CONFLICT DO NOTHING";
+
+const SUCCESSOR: &str = concat!(
+    "SELECT ",
+    session_columns!(),
+    " FROM chat_sessions
+    WHERE parent_session_id IS NULL AND (channel, room, thread, scope_user, generation) =
+        (SELECT channel, room, thread, scope_user, generation + 1 FROM chat_sessions WHERE id = $1)"
+);
 
 const CREATE_WORKER: &str = concat!(
     "INSERT INTO chat_sessions (id, channel, room, thread, scope_user, generation, user_id, agent_id,

@@ -172,12 +172,8 @@ impl Turns<'_> {
             let counted: Option<(i64, String)> =
                 sqlx::query_as(COUNT_ATTEMPT).bind(turn_id).fetch_optional(&mut *tx).await?;
             let Some((attempts, session_id)) = counted else { return Err(StoreError::LostLease) };
-            let epoch: i64 = sqlx::query_scalar(TAKE_LEASE)
-                .bind(session_id)
-                .bind(owner)
-                .bind(now_ms)
-                .fetch_one(&mut *tx)
-                .await?;
+            let epoch: i64 =
+                sqlx::query_scalar(TAKE_LEASE).bind(session_id).bind(owner).bind(now_ms).fetch_one(&mut *tx).await?;
             Resumed { attempts, epoch }
         });
         Ok(resumed)
@@ -192,8 +188,7 @@ fn missing(turn_id: &str) -> StoreError {
     StoreError::Broken(format!("there is no turn {turn_id}"))
 }
 
-const ANSWER: &str =
-    "UPDATE turns SET answer = $2, answer_complete = $3, reason = COALESCE($4, reason) WHERE id = $1";
+const ANSWER: &str = "UPDATE turns SET answer = $2, answer_complete = $3, reason = COALESCE($4, reason) WHERE id = $1";
 
 const CLOSE: &str = "
     UPDATE turns SET status = $2, reason = COALESCE($3, reason), model_calls = $4, tool_calls = $5, input_tokens = $6,
