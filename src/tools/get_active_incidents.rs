@@ -87,7 +87,7 @@ fn text(matchers: &[String], alerts: &[Alert], now_ms: i64) -> ToolOutput {
         let since = alert.starts_at.parse::<jiff::Timestamp>().ok().map(|at| at.as_millisecond());
         by_name.entry(name).or_default().push((since, alert));
     }
-    let mut groups: Vec<(&str, Vec<(Option<i64>, &Alert)>)> = by_name.into_iter().collect();
+    let mut groups: Vec<_> = by_name.into_iter().collect();
     for (_, group) in &mut groups {
         group.sort_by_key(|(since, _)| since.unwrap_or(i64::MAX));
     }

@@ -164,18 +164,24 @@ async fn judge_and_run(record: &mut Record<'_>, prepared: Prepared, numbered: bo
 }
 
 async fn run(record: &Record<'_>, prepared: Prepared, numbered: bool) -> End {
-    let Prepared { timeout: limit, run, .. } = prepared;
+    let Prepared { class, timeout: limit, run, .. } = prepared;
+    // Dropping a call doesn't undo what it has already done.
+    let aftermath = if class == Class::Read {
+        ""
+    } else {
+        " It may have taken effect all the same: check before you say otherwise."
+    };
     let context = record.context.clone();
     let guarded = AssertUnwindSafe(async move { run(context).await }).catch_unwind();
     let outcome = tokio::select! {
         biased;
         () = record.context.cancel.cancelled() => {
-            return End::without_result(CallState::Stopped, "stopped by the user; whether it would have found something is unknown");
+            return End::without_result(CallState::Stopped, format!("stopped by the user while it ran.{aftermath}"));
         }
         outcome = tokio::time::timeout(limit, guarded) => outcome,
     };
     match outcome {
-        Err(_) => timed_out(&record.tool, limit, numbered),
+        Err(_) => timed_out(&record.tool, limit, numbered, aftermath),
         Ok(Err(_)) => {
             tracing::error!(tool.name = record.tool, call.id = record.context.call_id, "a tool panicked");
             failed(&record.tool, ToolError::Broken("it panicked".to_owned()))
@@ -185,7 +191,7 @@ async fn run(record: &Record<'_>, prepared: Prepared, numbered: bool) -> End {
     }
 }
 
-fn timed_out(tool: &str, limit: Duration, numbered: bool) -> End {
+fn timed_out(tool: &str, limit: Duration, numbered: bool, aftermath: &str) -> End {
     let limit = match limit.as_secs() {
         0 => format!("{} ms", limit.as_millis()),
         seconds => format!("{seconds} s"),
@@ -193,13 +199,13 @@ fn timed_out(tool: &str, limit: Duration, numbered: bool) -> End {
     if numbered {
         let text = format!(
             "source down: {tool} gave no answer within {limit}, the limit of a call. That there is no data here proves \
-             nothing. A narrower question may work; else say that the source could not be asked."
+             nothing. A narrower question may work; else say that the source could not be asked.{aftermath}"
         );
         End { state: CallState::TimedOut, found: Some(Found::SourceDown), text }
     } else {
         End::without_result(
             CallState::TimedOut,
-            format!("{tool} did not end within {limit}, its limit, and was stopped."),
+            format!("{tool} did not end within {limit}, its limit, and was stopped.{aftermath}"),
         )
     }
 }

@@ -35,7 +35,7 @@ impl Tool for Puppet {
     }
 
     fn class(&self, args: &Act) -> Class {
-        if args.act == "write" { Class::Write } else { Class::Read }
+        if args.act.starts_with("write") { Class::Write } else { Class::Read }
     }
 
     fn headline(&self, args: &Act) -> String {
@@ -50,7 +50,7 @@ impl Tool for Puppet {
     async fn call(&self, args: Act, _: &ToolContext) -> Result<ToolOutput, ToolError> {
         let found = |found, text: &str| Ok(ToolOutput { text: text.to_owned(), found });
         match args.act.as_str() {
-            "hang" => {
+            "hang" | "write and hang" => {
                 if let Some(begun) = self.begun.lock().unwrap().take() {
                     let _ = begun.send(());
                 }
@@ -310,4 +310,29 @@ async fn a_long_result_without_a_number_can_be_read_by_its_own_id() {
     let id = body(&invoked).split("read_result(id=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let page = stage.call("read_result", json!({"id": id, "offset": 600}), None).await;
     assert!(body(&page).contains(", characters 600 to 1300 of "), "{}", page.text);
+}
+
+#[tokio::test]
+async fn a_write_over_its_time_may_have_taken_effect() {
+    let mut stage = stage_with(Duration::from_millis(20)).await;
+    stage.invoker.policy = Policy::new([Class::Read, Class::Write]);
+    let invoked = stage.act("write and hang").await;
+    assert_eq!(invoked.state, CallState::TimedOut);
+    assert!(
+        body(&invoked).ends_with("It may have taken effect all the same: check before you say otherwise."),
+        "{invoked:?}"
+    );
+}
+
+#[tokio::test]
+async fn without_a_record_reading_goes_on_uncited_and_nothing_is_changed() {
+    let mut stage = stage().await;
+    stage.invoker.policy = Policy::new([Class::Read, Class::Write]);
+    stage.invoker.store.close().await;
+    let read = stage.act("hello").await;
+    assert_eq!((read.state, read.evidence.as_deref(), body(&read)), (CallState::Answered, None, "hello"));
+    assert!(read.text.starts_with("<result tool=\"query_puppet\" found=\"something\">"), "{}", read.text);
+    let write = stage.act("write").await;
+    assert_eq!(write.state, CallState::Broken);
+    assert!(body(&write).starts_with("not run: the call could not be recorded"), "{}", write.text);
 }

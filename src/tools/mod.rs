@@ -8,6 +8,7 @@ mod get_active_incidents;
 mod headline;
 mod invoke;
 mod labels;
+mod metric_names;
 mod policy;
 mod prometheus;
 mod promql_text;

@@ -148,6 +148,13 @@ impl Prometheus {
         read(&self.source.ask("api/v1/query_range", &parameters, true).await?)
     }
 
+    /// Every metric that had a sample in the window, up to a bound that only very large servers reach.
+    pub(super) async fn metric_names(&self, (start_ms, end_ms): (i64, i64)) -> Result<Vec<String>, SourceError> {
+        let parameters = [("start", unix(start_ms)), ("end", unix(end_ms)), ("limit", "50000".to_owned())];
+        let reply = self.source.ask("api/v1/label/__name__/values", &parameters, false).await?;
+        read::<Vec<String>>(&reply).map(|answer| answer.data)
+    }
+
     pub(super) async fn alert_rules(&self) -> Result<Answer<RuleGroups>, SourceError> {
         read(&self.source.ask("api/v1/rules", &[("type", "alert".to_owned())], false).await?)
     }

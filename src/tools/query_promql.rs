@@ -1,11 +1,14 @@
 //! `query_promql`: one PromQL expression, at one time or over a window.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Class, Prometheus, Tool, ToolContext, ToolError, ToolOutput,
+    Class, Found, Prometheus, Tool, ToolContext, ToolError, ToolOutput,
     headline::headline,
+    metric_names,
     promql_text::{self, Asked},
     time::{self, When},
 };
@@ -66,8 +69,30 @@ impl Tool for QueryPromql {
             }
         };
         match answer {
-            Ok(answer) => Ok(promql_text::text(&args.query, asked, &answer)),
+            Ok(answer) => {
+                let mut output = promql_text::text(&args.query, asked, &answer);
+                if output.found == Found::Nothing {
+                    output.text.push_str(&self.why_nothing(&args.query, asked).await);
+                }
+                Ok(output)
+            }
             Err(error) => error.into_result(Prometheus::NAME),
+        }
+    }
+}
+
+impl QueryPromql {
+    /// A wrong name is the commonest reason. Advice only: if it can't be had quickly, the answer stands without it.
+    async fn why_nothing(&self, query: &str, asked: Asked) -> String {
+        const PATIENCE: Duration = Duration::from_secs(3);
+        const LOOKBACK_MS: i64 = 3_600_000;
+        let window = match asked {
+            Asked::At(ms) => (ms - LOOKBACK_MS, ms),
+            Asked::Over { start_ms, end_ms, .. } => (start_ms, end_ms),
+        };
+        match tokio::time::timeout(PATIENCE, self.prometheus.metric_names(window)).await {
+            Ok(Ok(names)) if !names.is_empty() => metric_names::advice(query, &names),
+            _ => String::new(),
         }
     }
 }
@@ -124,10 +149,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::tools::{
-        Found,
-        testing::{NOW, Server, call, client},
-    };
+    use crate::tools::testing::{NOW, Server, call, client};
 
     async fn ask(status: u16, body: &str, arguments: Value) -> (Result<ToolOutput, ToolError>, Vec<String>) {
         let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -141,7 +163,8 @@ mod tests {
         };
         let router = Router::new()
             .route("/api/v1/query", get(handler("query")))
-            .route("/api/v1/query_range", get(handler("query_range")));
+            .route("/api/v1/query_range", get(handler("query_range")))
+            .route("/api/v1/label/__name__/values", get(|| async { r#"{"status":"success","data":["up","upper"]}"# }));
         let server = Server::start(router).await;
         let output = call(QueryPromql::new(Prometheus::new(client(), server.url(""))), arguments).await;
         let asked = asked.lock().unwrap().clone();
@@ -160,14 +183,14 @@ mod tests {
     #[tokio::test]
     async fn a_range_query_resolves_its_window_and_says_when_nothing_is_there() {
         let body = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
-        let (output, asked) = ask(200, body, json!({"query": "up", "start": "-1h"})).await;
+        let (output, asked) = ask(200, body, json!({"query": "uppr", "start": "-1h"})).await;
         let output = output.unwrap();
         assert_eq!(output.found, Found::Nothing);
         assert!(
             output.text.contains("window: 2026-01-31T08:30:00Z to 2026-01-31T09:30:00Z (UTC), step 1m"),
             "{output:?}"
         );
-        assert_eq!(asked, ["query_range?query=up&start=1769848200&end=1769851800&step=60&timeout=20s"]);
+        assert_eq!(asked, ["query_range?query=uppr&start=1769848200&end=1769851800&step=60&timeout=20s"]);
     }
 
     #[tokio::test]

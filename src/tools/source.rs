@@ -270,6 +270,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn user_and_password_of_the_address_are_sent_as_basic_auth() {
+        let router = Router::new().fallback(|headers: axum::http::HeaderMap| async move {
+            headers.get("authorization").map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+        });
+        let server = Server::start(router).await;
+        let mut url = server.url("");
+        url.set_username("reader").unwrap();
+        url.set_password(Some("word")).unwrap();
+        let reply = Source::new("Test", client(), url).ask("x", &[], false).await.unwrap();
+        assert_eq!(String::from_utf8(reply.body).unwrap(), "Basic cmVhZGVyOndvcmQ=");
+    }
+
+    #[tokio::test]
     async fn an_unreachable_source_is_told_without_its_address() {
         let mut url = Server::closed().await;
         url.set_username("canary-user").unwrap();
