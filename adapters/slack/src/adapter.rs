@@ -28,7 +28,7 @@ use crate::{
 const MAX_TEXT: usize = 4_000;
 
 /// How long deliveries may still write down what they hold when receiving ends.
-const LAST_DELIVERIES: Duration = Duration::from_millis(200);
+const LAST_DELIVERIES: Duration = Duration::from_millis(150);
 
 pub struct SlackAdapter {
     config: Arc<SlackConfig>,
@@ -119,16 +119,16 @@ impl SlackAdapter {
         let message = MessageId { room, id: posted.ts };
         // Where the thread's first message was deleted, the post lands in the channel, for everybody to see.
         if !to.thread.is_empty() && posted.message.is_some_and(|message| message.thread_ts.is_none()) {
-            if let Err(error) = self.delete(&message).await {
-                warn!(channel.id = %self.config.id, message.id = message.id, %error, "a stray message could not be removed");
-            }
-            return Err(SendError::Refused(errors::refused(
-                RefusalKind::ThreadGone,
-                "thread_gone",
-                "the message that began the thread was deleted",
-            )));
+            return Err(self.take_back(&message).await);
         }
         Ok(message)
+    }
+
+    async fn take_back(&self, stray: &MessageId) -> SendError {
+        if let Err(error) = self.delete(stray).await {
+            warn!(channel.id = %self.config.id, message.id = stray.id, %error, "a stray message could not be removed");
+        }
+        SendError::Refused(errors::thread_gone())
     }
 
     /// Text alone: it also clears the blocks a message may have.
@@ -229,7 +229,16 @@ impl ChannelAdapter for SlackAdapter {
         conversation: &ConversationId,
         delivery: &DeliveryKey,
     ) -> Result<Option<MessageId>, SendError> {
-        history::find(&self.api, conversation, delivery).await
+        let found = history::find(&self.api, conversation, delivery).await?;
+        if found.is_some() || conversation.thread.is_empty() {
+            return Ok(found);
+        }
+        // Posted under a deleted message? Then it lies in the channel.
+        let room = ConversationId { thread: String::new(), ..conversation.clone() };
+        match history::find(&self.api, &room, delivery).await? {
+            Some(stray) => Err(self.take_back(&stray).await),
+            None => Ok(None),
+        }
     }
 
     async fn thread(&self, of: &ConversationId, limit: usize) -> Result<Vec<Overheard>, SendError> {

@@ -138,6 +138,11 @@ pub(crate) fn socket_mode_is_off() -> Refusal {
     )
 }
 
+/// Slack does not say so: what was posted has no thread.
+pub(crate) fn thread_gone() -> Refusal {
+    refused(RefusalKind::ThreadGone, "thread_gone", "the message that began the thread was deleted")
+}
+
 pub(crate) fn refused(kind: RefusalKind, code: &str, remedy: &str) -> Refusal {
     Refusal { kind, code: code.to_owned(), remedy: remedy.to_owned() }
 }

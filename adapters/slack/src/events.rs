@@ -7,7 +7,7 @@ use watchfloor_channel::{
 };
 
 use crate::{
-    text_in,
+    content, text_in,
     wire::{Callback, File, Message},
 };
 
@@ -89,7 +89,7 @@ pub(crate) fn overheard(message: &Message, team: &str, room: &str, own: &Identit
     if !says_something(message) {
         return None;
     }
-    let text = text_in::content(message, &own.user_id);
+    let text = content::text(message, &own.user_id);
     let files: Vec<_> = message.files.iter().filter_map(file).map(|file| format!("[file {}]", file.name)).collect();
     let text = [text].into_iter().chain(files).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
     Some(Overheard {
@@ -150,7 +150,7 @@ fn author(message: &Message, own: &Identity) -> Author {
 
 /// "@us: why?" leaves "why?".
 fn without_address(message: &Message, own: &Identity) -> String {
-    let text = text_in::content(message, &own.user_id);
+    let text = content::text(message, &own.user_id);
     if text_in::opens_with(&message.text) == Some(own.user_id.as_str()) {
         return text.trim_start_matches([':', ',']).trim_start().to_owned();
     }

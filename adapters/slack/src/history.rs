@@ -3,7 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use watchfloor_channel::{ConversationId, DeliveryKey, MessageId, Overheard, SendError};
+use watchfloor_channel::{ConversationId, DeliveryKey, MessageId, Overheard, RefusalKind, SendError};
 
 use crate::{
     api::Api,
@@ -21,13 +21,20 @@ const PAGES_OF_THREAD: usize = 20;
 /// Rooms are listed newest first, and we look for something recent.
 const PAGES_OF_ROOM: usize = 3;
 
+/// A thread that is gone holds nothing.
 pub(crate) async fn find(
     api: &Api,
     of: &ConversationId,
     delivery: &DeliveryKey,
 ) -> Result<Option<MessageId>, SendError> {
     let mut pages = Pages::of(of);
-    while let Some(messages) = pages.next(api).await? {
+    loop {
+        let messages = match pages.next(api).await {
+            Ok(Some(messages)) => messages,
+            Ok(None) => break,
+            Err(SendError::Refused(refusal)) if refusal.kind == RefusalKind::ThreadGone => break,
+            Err(error) => return Err(error),
+        };
         if let Some(found) = messages.iter().find(|message| is_marked(message, delivery)) {
             return Ok(Some(MessageId { room: of.room.clone(), id: found.ts.clone() }));
         }

@@ -4,6 +4,7 @@
 mod adapter;
 mod api;
 mod config;
+mod content;
 mod errors;
 mod events;
 mod history;

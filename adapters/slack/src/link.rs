@@ -36,7 +36,7 @@ const DELIVERY: Duration = Duration::from_secs(60);
 const WRITE: Duration = Duration::from_secs(5);
 /// What a replaced socket may take to acknowledge what it already read; Slack gives each event three seconds.
 const LAST_ANSWERS: Duration = Duration::from_secs(3);
-const LAST_ANSWERS_AT_STOP: Duration = Duration::from_millis(700);
+const LAST_ANSWERS_AT_STOP: Duration = Duration::from_millis(500);
 const CLOSE: Duration = Duration::from_millis(200);
 /// Kinds of events remembered for "logged once".
 const KINDS: usize = 256;
@@ -250,9 +250,10 @@ impl Link {
     }
 
     async fn once(&self, kind: &str, what: &'static str) {
+        let kind: String = kind.chars().take(100).collect();
         let mut kinds = self.shared.kinds.lock().await;
-        if kinds.len() < KINDS && kinds.insert(kind.to_owned()) {
-            info!(channel.id = %self.shared.config.id, kind, what);
+        if kinds.len() < KINDS && kinds.insert(kind.clone()) {
+            info!(channel.id = %self.shared.config.id, kind, "{what}");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 
 /// Slack goes on counting a lost socket for a while; it is no stranger.
 const GHOST: Duration = Duration::from_secs(60);
-const GOODBYE: Duration = Duration::from_secs(1);
+const GOODBYE: Duration = Duration::from_millis(800);
 
 /// Runs until `shared.stop`, or until Slack says what no retry can mend.
 pub(crate) async fn keep_open(shared: Arc<Shared>, state: &watch::Sender<ChannelState>) -> Result<(), Refusal> {

@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -192,4 +193,31 @@ fn what_no_conversation_can_use_is_nothing() {
     let limited = json!({"type": "app_rate_limited", "minute_rate_limited": 1, "team_id": "T0EXAMPLE1"});
     assert_eq!(inbound(&ChannelId::new("slack"), &limited, &own()), None);
     assert_eq!(name(&limited), "app_rate_limited");
+}
+
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[<>@!|`U0BOT .0-9]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map("type|text|elements|ts|user|edited|title", inner, 0..3)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_field_holds_the_event_is_read_or_left(field in 0_usize..14, value in anything(), edited in any::<bool>()) {
+        let fields = ["type", "subtype", "user", "text", "ts", "thread_ts", "channel", "channel_type", "attachments",
+            "blocks", "files", "edited", "message", "previous_message"];
+        let mut event = if edited { change() } else { mention() };
+        event[fields[field]] = value;
+        read(event);
+    }
 }

@@ -66,10 +66,11 @@ fn next_address(text: &str) -> Option<(&str, &str, &str)> {
     Some((&text[..start], address, &found[address.len()..])).filter(|_| address.len() > "https://".len())
 }
 
-/// Slack has no escape for its style marks, so a gap follows each one that could begin a style.
+/// Slack has no escape for its style marks, so a gap follows each one that could begin a style. A lone mark gets none:
+/// people copy paths from here.
 fn words(text: &str, out: &mut String) {
     let mut before = ' ';
-    let mut chars = text.chars().peekable();
+    let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
             '&' => out.push_str("&amp;"),
@@ -77,8 +78,9 @@ fn words(text: &str, out: &mut String) {
             '>' => out.push_str("&gt;"),
             c => out.push(c),
         }
-        let could_begin = matches!(c, '*' | '_' | '~' | '`') && !before.is_alphanumeric();
-        if could_begin && chars.peek().is_some_and(|next| !next.is_whitespace()) {
+        let rest = chars.as_str();
+        let could_begin = matches!(c, '*' | '_' | '~' | '`') && !before.is_alphanumeric() && rest.contains(c);
+        if could_begin && !rest.starts_with(char::is_whitespace) {
             out.push(GAP);
         }
         before = c;

@@ -37,6 +37,7 @@ fn special_characters_are_escaped_once_and_marks_in_words_do_nothing() {
         ("a < b && c > d", "a &lt; b &amp;&amp; c &gt; d"),
         ("already &lt; escaped", "already &lt; escaped"),
         (r"\*not bold\*", "*\u{200B}not bold*"),
+        ("GET /_cat/indices, *args", "GET /_cat/indices, *args"),
         ("snake_case_name and 2 * 3", "snake_case_name and 2 * 3"),
         ("<b>html</b>", "&lt;b&gt;html&lt;/b&gt;"),
         ("one<br>two", "one\ntwo"),

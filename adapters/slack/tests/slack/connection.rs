@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use watchfloor_channel::{ChannelState, ReceiveError, RefusalKind};
+use watchfloor_channel::{ChannelAdapter, ChannelState, ReceiveError, RefusalKind};
 use watchfloor_sim::slack::Fault;
 
 use crate::desk::{Bot, until, workspace};
@@ -35,9 +35,9 @@ async fn a_socket_that_falls_silent_is_replaced() {
 
 #[tokio::test]
 async fn a_quiet_workspace_is_no_dead_socket() {
-    let bot = Bot::connected(workspace(), |config| config.inbound_deadline = Duration::from_millis(800)).await;
-    // Several deadlines pass; only pings arrive.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    let bot = Bot::connected(workspace(), |config| config.inbound_deadline = Duration::from_secs(2)).await;
+    // Two deadlines pass; only pings arrive.
+    tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(bot.slack.calls(OPEN).len(), 1);
 }
 

@@ -66,11 +66,7 @@ async fn a_post_whose_answer_was_lost_is_uncertain_and_found_again() {
     let bot = bot().await;
     let ts = bot.mention("why?").await;
     let thread = conversation(OPS, &ts);
-    let faults = [
-        Fault::DropResponse,
-        Fault::HttpAfter(500),
-        Fault::DelayAfter(Duration::from_secs(4)),
-    ];
+    let faults = [Fault::DropResponse, Fault::HttpAfter(500), Fault::DelayAfter(Duration::from_secs(4))];
     for (n, fault) in faults.into_iter().enumerate() {
         let key = DeliveryKey(format!("k{n}"));
         assert_eq!(bot.adapter.find(&thread, &key).await.unwrap(), None);
@@ -87,7 +83,9 @@ async fn a_post_whose_answer_was_lost_is_uncertain_and_found_again() {
 async fn an_unclear_answer_is_uncertain_also_if_nothing_was_posted() {
     let bot = bot().await;
     let ts = bot.mention("why?").await;
-    for fault in [Fault::Http(503), Fault::HtmlPage(200), Fault::HtmlPage(502), Fault::Error("internal_error"), Fault::Hang] {
+    for fault in
+        [Fault::Http(503), Fault::HtmlPage(200), Fault::HtmlPage(502), Fault::Error("internal_error"), Fault::Hang]
+    {
         bot.slack.fault(POST, fault.clone());
         let lost = bot.post(&ts, "k1", "looking …").await;
         assert!(matches!(lost, Err(SendError::Uncertain(_))), "{fault:?}: {lost:?}");
@@ -126,6 +124,24 @@ async fn a_post_under_a_deleted_parent_is_taken_back() {
     assert_eq!(refusal(bot.post(&ts, "k1", "looking …").await).kind, RefusalKind::ThreadGone);
     assert!(bot.slack.next_message(OPS).await.deleted || bot.slack.messages(OPS, None).is_empty());
     assert_eq!(refusal(bot.adapter.thread(&conversation(OPS, &ts), 10).await).kind, RefusalKind::ThreadGone);
+}
+
+#[tokio::test]
+async fn a_post_under_a_deleted_parent_whose_answer_was_lost_is_taken_back_when_found() {
+    for replies in [0, 1] {
+        let bot = bot().await;
+        let ts = bot.mention("why?").await;
+        for _ in 0..replies {
+            bot.slack.reply(ALICE, OPS, &ts, "same here").await;
+        }
+        bot.slack.delete(OPS, &ts).await;
+        bot.slack.fault(POST, Fault::DropResponse);
+        assert!(matches!(bot.post(&ts, "k1", "looking …").await, Err(SendError::Uncertain(_))));
+        let stray = bot.slack.next_message(OPS).await;
+        let found = bot.adapter.find(&conversation(OPS, &ts), &DeliveryKey("k1".into())).await;
+        assert_eq!(refusal(found).kind, RefusalKind::ThreadGone);
+        assert!(bot.slack.message(&stray.ts).deleted);
+    }
 }
 
 #[tokio::test]
@@ -170,7 +186,8 @@ async fn refusals_say_what_a_person_can_do() {
 #[tokio::test]
 async fn a_thread_is_read_with_its_alert_and_its_authors() {
     let bot = bot().await;
-    let root = bot.slack.alert(OPS, json!([{"id": "x", "title": "[FIRING:1] HighErrorRate", "text": "5xx at 12 %"}])).await;
+    let root =
+        bot.slack.alert(OPS, json!([{"id": "x", "title": "[FIRING:1] HighErrorRate", "text": "5xx at 12 %"}])).await;
     bot.slack.reply(ALICE, OPS, &root, "<@U0BOB> did you deploy?").await;
     let odd = json!({"type": "message", "user": "U0BOB", "text": "yes &amp; no", "ts": "1767225600.000200",
         "thread_ts": root, "channel": OPS, "metadata": {"event_type": "x", "event_payload": {"n": 1}}, "files": 3});
