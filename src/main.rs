@@ -1,3 +1,14 @@
-//! Entry point.
+//! Entry point: what must be true for the whole process, then the command line.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Before any client is made: building one without a process-wide provider panics.
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        return ExitCode::FAILURE;
+    }
+    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(watchfloor::cli::run()),
+        Err(_) => ExitCode::FAILURE,
+    }
+}

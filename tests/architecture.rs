@@ -26,7 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("knowledge", &["clock", "store"]),
     ("tools", &["clock", "model", "store", "incidents", "topology", "knowledge"]),
     ("coordinator", &["channel", "clock", "model", "persona", "workspace", "store", "tools", "wording"]),
-    ("http", &["clock", "coordinator", "store", "persona"]),
+    ("http", &["channel", "clock", "coordinator", "store", "persona"]),
 ];
 
 /// The composition root and the ways into it: they may name everything below them.

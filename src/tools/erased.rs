@@ -241,6 +241,7 @@ mod tests {
         assert_eq!((prepared.class, prepared.headline.as_str()), (Class::Write, "scale: iron None 0"));
         let context = ToolContext {
             session_id: "s".into(),
+            evidence_of: "s".into(),
             turn_id: "t".into(),
             call_id: "c1".into(),
             now_ms: 0,

@@ -85,13 +85,15 @@ impl End {
     }
 }
 
-/// `evidence` is the number reserved for this call; it stays unused if the call has nothing to cite.
+/// `evidence` is the number reserved for this call; it stays unused if the call has nothing to cite. `on_start` gets the
+/// headline when the call begins to run.
 pub async fn invoke(
     invoker: &Invoker,
     call: &ToolCall,
     toolbox: &Toolbox,
     context: &ToolContext,
     evidence: Option<u32>,
+    on_start: &(dyn Fn(&str) + Sync),
 ) -> Invoked {
     let mut record = Record {
         invoker,
@@ -115,7 +117,7 @@ pub async fn invoke(
                 Ok(prepared) => {
                     record.class = Some(prepared.class);
                     record.headline = one_line(&redact(&prepared.headline));
-                    judge_and_run(&mut record, prepared, numbered).await
+                    judge_and_run(&mut record, prepared, numbered, on_start).await
                 }
             }
         }
@@ -145,7 +147,12 @@ fn understand(tool: &SharedTool, arguments: &str) -> Result<Prepared, End> {
         .map_err(|error| failed(tool.name(), error))
 }
 
-async fn judge_and_run(record: &mut Record<'_>, prepared: Prepared, numbered: bool) -> End {
+async fn judge_and_run(
+    record: &mut Record<'_>,
+    prepared: Prepared,
+    numbered: bool,
+    on_start: &(dyn Fn(&str) + Sync),
+) -> End {
     if let Some(refusal) = record.invoker.policy.refusal(&record.tool, prepared.class) {
         return End::without_result(CallState::Refused, refusal);
     }
@@ -160,6 +167,7 @@ async fn judge_and_run(record: &mut Record<'_>, prepared: Prepared, numbered: bo
             return End::without_result(CallState::Broken, text);
         }
     }
+    on_start(&record.headline);
     run(record, prepared, numbered).await
 }
 

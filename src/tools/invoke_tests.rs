@@ -102,7 +102,7 @@ async fn stage_with(limit: Duration) -> Stage {
 impl Stage {
     async fn call(&self, name: &str, arguments: serde_json::Value, evidence: Option<u32>) -> Invoked {
         let call = ToolCall { id: "c1".into(), name: name.into(), arguments: arguments.to_string() };
-        invoke(&self.invoker, &call, &self.toolbox, &self.context, evidence).await
+        invoke(&self.invoker, &call, &self.toolbox, &self.context, evidence, &|_| {}).await
     }
 
     async fn act(&self, act: &str) -> Invoked {
@@ -225,7 +225,7 @@ async fn every_call_that_has_no_answer_gets_one_text_and_one_audit_line() {
 async fn arguments_that_are_no_json_are_told() {
     let stage = stage().await;
     let call = ToolCall { id: "c1".into(), name: "query_puppet".into(), arguments: "{\"act\": ".into() };
-    let invoked = invoke(&stage.invoker, &call, &stage.toolbox, &stage.context, None).await;
+    let invoked = invoke(&stage.invoker, &call, &stage.toolbox, &stage.context, None, &|_| {}).await;
     assert_eq!(
         (invoked.state, invoked.headline.as_str()),
         (CallState::Mistaken, "query_puppet: arguments not understood")

@@ -106,8 +106,10 @@ pub enum ToolError {
 /// What a tool may know about its call. Never the coordinator, never a channel.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
-    /// The coordinator's session, also when a worker calls: evidence belongs to it.
+    /// Whose transcript the call stands in: the coordinator's or a worker's.
     pub session_id: String,
+    /// The coordinator's session, also when a worker calls: evidence is numbered and kept there.
+    pub evidence_of: String,
     pub turn_id: String,
     pub call_id: String,
     /// Milliseconds since 1970, fixed when the call starts.

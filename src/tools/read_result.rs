@@ -41,11 +41,8 @@ impl ReadResult {
     }
 
     async fn known(&self, session: &str) -> Result<String, StoreError> {
-        let rows = self.store.audit().list(session).await?;
-        let known: Vec<String> = rows
-            .into_iter()
-            .filter_map(|row| Some(format!("{} ({})", row.evidence.or(row.artifact_id)?, row.tool)))
-            .collect();
+        let rows = self.store.calls().evidence(session).await?;
+        let known: Vec<String> = rows.into_iter().map(|(id, headline)| format!("{id} ({headline})")).collect();
         let newest = known.len().saturating_sub(30);
         Ok(if known.is_empty() { "there are none yet".to_owned() } else { known[newest..].join(", ") })
     }
@@ -71,8 +68,8 @@ impl Tool for ReadResult {
     async fn call(&self, args: Args, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let broken = |error: StoreError| ToolError::Broken(format!("stored results can't be read now: {error}"));
         let id = args.id.trim().trim_matches(['[', ']']);
-        let Some(artifact) = self.find(&context.session_id, id).await.map_err(broken)? else {
-            let known = self.known(&context.session_id).await.map_err(broken)?;
+        let Some(artifact) = self.find(&context.evidence_of, id).await.map_err(broken)? else {
+            let known = self.known(&context.evidence_of).await.map_err(broken)?;
             return Err(ToolError::TellModel(format!("there is no result {id:?}. Known results: {known}.")));
         };
         let name = artifact.evidence.as_deref().unwrap_or(&artifact.id);

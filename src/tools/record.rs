@@ -66,7 +66,7 @@ impl Record<'_> {
         let id = Uuid::now_v7().to_string();
         let new = NewArtifact {
             id: id.clone(),
-            session_id: self.context.session_id.clone(),
+            session_id: self.context.evidence_of.clone(),
             turn_id: self.context.turn_id.clone(),
             call_id: self.context.call_id.clone(),
             tool: self.tool.clone(),

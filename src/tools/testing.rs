@@ -45,6 +45,7 @@ pub(super) fn client() -> Client {
 pub(super) fn context() -> ToolContext {
     ToolContext {
         session_id: "s1".into(),
+        evidence_of: "s1".into(),
         turn_id: "t1".into(),
         call_id: "c1".into(),
         now_ms: NOW,

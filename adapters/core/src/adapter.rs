@@ -8,7 +8,7 @@ use http::{Request, Response};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ChannelId, ConversationId, DeliveryKey, Features, FileRef, Inbox, MessageId, Outbound, Overheard};
+use crate::{Body, ChannelId, ConversationId, DeliveryKey, Features, FileRef, Inbox, MessageId, Outbound, Overheard};
 
 /// One account on one platform.
 ///
@@ -52,6 +52,11 @@ pub trait ChannelAdapter: Send + Sync + 'static {
 
     /// Puts a sign on a message. Already there is success.
     async fn react(&self, to: &MessageId, sign: Sign) -> Result<(), SendError>;
+
+    /// Length of what would really be sent, in [`Features::unit`]: markup and escapes make it longer than the text.
+    fn measure(&self, body: &Body) -> usize {
+        self.features().unit.measure(body.text())
+    }
 
     /// Writes a person's id so that the platform notifies her.
     fn mention(&self, person: &str) -> String;

@@ -201,10 +201,7 @@ impl ChannelAdapter for SlackAdapter {
 
     async fn send(&self, message: &Outbound) -> Result<MessageId, SendError> {
         let text = || {
-            let text = match &message.body {
-                Body::Markdown(text) => render::markdown(text),
-                Body::Plain(text) => render::plain(text),
-            };
+            let text = render::body(&message.body);
             if text.trim().is_empty() {
                 let refusal = errors::refused(RefusalKind::Content, "no_text", "there is nothing to show");
                 return Err(SendError::Refused(refusal));
@@ -256,6 +253,10 @@ impl ChannelAdapter for SlackAdapter {
             Err(error) if !error.has_code("already_reacted") => Err(error.of_write()),
             _ => Ok(()),
         }
+    }
+
+    fn measure(&self, body: &Body) -> usize {
+        self.features.unit.measure(&render::body(body))
     }
 
     fn mention(&self, person: &str) -> String {

@@ -6,9 +6,18 @@ mod table;
 mod writer;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
+use watchfloor_channel::Body;
 
 pub(crate) use escape::mention;
 use writer::Writer;
+
+/// What is really sent.
+pub(crate) fn body(body: &Body) -> String {
+    match body {
+        Body::Markdown(text) => markdown(text),
+        Body::Plain(text) => plain(text),
+    }
+}
 
 /// Our own sentences: shown as they are, with our own mentions.
 pub(crate) fn plain(text: &str) -> String {

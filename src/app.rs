@@ -1,0 +1,278 @@
+//! The composition root: the only file that names vendors. It turns a configuration into running parts and owns them.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::{Context, bail};
+use secrecy::ExposeSecret;
+use tokio::{net::TcpListener, sync::watch, time::timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use watchfloor_channel::{ChannelAdapter, ChannelId, ChannelState, Inbox};
+use watchfloor_slack::{SlackAdapter, SlackConfig};
+
+use crate::{
+    clock::SharedClock,
+    config::{self, Api, ChannelConfig, Config, Platform, check_built},
+    coordinator::{
+        self, Channel, Intake, Router, Services,
+        access::{Access, DmPolicy, IdList, ThreadFollow},
+    },
+    http::{ChannelHealth, Http},
+    model::{Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
+    persona::Registry,
+    store::Store,
+    tools::{self, Alertmanager, Prometheus, SharedTool},
+};
+
+/// Inbox rows that are done are kept this long: longer than any platform redelivers.
+const KEEP_INBOX: Duration = Duration::from_secs(7 * 24 * 3600);
+const PURGE_EVERY: Duration = Duration::from_secs(3600);
+
+/// A running watchfloor.
+#[derive(Debug)]
+pub struct App {
+    pub store: Store,
+    router: Router,
+    address: SocketAddr,
+    channels: Vec<ChannelHealth>,
+    tasks: TaskTracker,
+    /// Adapters and intakes take nothing new.
+    taking: CancellationToken,
+    serving: CancellationToken,
+}
+
+impl App {
+    /// Opens the store, picks up what an earlier process left, connects the channels and listens.
+    pub async fn start(config: Config, clock: SharedClock) -> anyhow::Result<Self> {
+        let (notes, errors) = check_built(&config);
+        if !errors.is_empty() {
+            bail!("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+        }
+        for note in notes {
+            tracing::info!("{note}");
+        }
+        let store = Store::open(config.store.url.expose_secret()).await.context("the store can't be opened")?;
+        store.migrate().await.context("the store can't be brought up to date")?;
+        let tasks = TaskTracker::new();
+        let taking = CancellationToken::new();
+        let serving = CancellationToken::new();
+
+        let adapters = adapters(&config)?;
+        let channels = adapters
+            .iter()
+            .map(|(channel, adapter)| {
+                (
+                    ChannelId::new(&channel.name),
+                    Channel::new(adapter.clone(), access(&channel.access, &channel.behaviour)),
+                )
+            })
+            .collect();
+        let personas = Registry::load(Some(&config.agents.dir), &config.agents.external_dirs);
+        for problem in personas.problems() {
+            tracing::warn!("{problem}");
+        }
+        let services = Arc::new(Services::new(coordinator::Parts {
+            tools: tools(&config, &store)?,
+            store: store.clone(),
+            clock: clock.clone(),
+            models: models(&config, &clock)?,
+            personas,
+            limits: limits(&config),
+            channels,
+            owner: uuid::Uuid::now_v7().to_string(),
+        }));
+        let router = Router::new(services.clone());
+        let inbox = Inbox::new(Arc::new(Intake::new(services, router.clone())));
+
+        let mut health = health_of_channels_off(&config);
+        for (channel, adapter) in adapters {
+            health.push(ChannelHealth {
+                name: channel.name.clone(),
+                kind: channel.kind().as_str(),
+                state: adapter.state(),
+            });
+            tasks.spawn(receive(adapter, inbox.clone(), taking.clone()));
+        }
+        let recovered = router.recover().await.context("what an earlier run left can't be read")?;
+        if recovered > 0 {
+            tracing::info!(conversations = recovered, "going on where an earlier run stopped");
+        }
+
+        let listener = TcpListener::bind(config.server.listen)
+            .await
+            .with_context(|| format!("server.listen: can't listen on {}", config.server.listen))?;
+        let address = listener.local_addr()?;
+        let routes = crate::http::routes(Http {
+            store: store.clone(),
+            clock: clock.clone(),
+            channels: health.clone().into(),
+            changes_token: config.hooks.changes_token.clone(),
+        });
+        let served = axum::serve(listener, routes).with_graceful_shutdown(serving.clone().cancelled_owned());
+        tasks.spawn(async move {
+            if let Err(error) = served.await {
+                tracing::error!(%error, "the HTTP server ended");
+            }
+        });
+        tasks.spawn(purge(store.clone(), clock, serving.clone()));
+        tasks.close();
+        Ok(Self { store, router, address, channels: health, tasks, taking, serving })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn channels(&self) -> &[ChannelHealth] {
+        &self.channels
+    }
+
+    /// Conversations with work at this moment.
+    pub fn open_conversations(&self) -> usize {
+        self.router.open_conversations()
+    }
+
+    /// Takes nothing new, lets running turns finish for `drain`, then tells them to end; what is left goes on after the next
+    /// start. Dropping the future after that loses nothing either.
+    pub async fn stop(self, drain: Duration) {
+        self.taking.cancel();
+        if timeout(drain, self.router.drain()).await.is_err() {
+            tracing::warn!("turns are still running; they go on after the next start");
+            self.router.end().await;
+        }
+        self.serving.cancel();
+        self.tasks.wait().await;
+        self.store.close().await;
+    }
+}
+
+async fn receive(adapter: Arc<dyn ChannelAdapter>, inbox: Inbox, stop: CancellationToken) {
+    if let Err(error) = adapter.receive(inbox, stop).await {
+        tracing::error!(channel.id = %adapter.id(), "receiving ended: {error}");
+    }
+}
+
+async fn purge(store: Store, clock: SharedClock, stop: CancellationToken) {
+    let keep = i64::try_from(KEEP_INBOX.as_millis()).unwrap_or(i64::MAX);
+    loop {
+        if let Err(error) = store.inbox().purge(clock.now_ms().saturating_sub(keep)).await {
+            tracing::warn!(%error, "old inbox rows could not be removed");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(PURGE_EVERY) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// Only what is configured. What lacks its tokens is off and was said to be.
+fn adapters(config: &Config) -> anyhow::Result<Vec<(ChannelConfig, Arc<dyn ChannelAdapter>)>> {
+    let mut adapters = Vec::new();
+    for channel in config.channels.iter().filter(|channel| channel.missing().is_empty()) {
+        let Platform::Slack(slack) = &channel.platform else { continue };
+        let (Some(app_token), Some(bot_token)) = (&slack.app_token, &slack.bot_token) else { continue };
+        let slack = SlackConfig::new(
+            ChannelId::new(&channel.name),
+            app_token.clone(),
+            bot_token.clone(),
+            slack.api_url.clone(),
+        );
+        let adapter = SlackAdapter::new(slack).with_context(|| format!("channel {:?}", channel.name))?;
+        adapters.push((channel.clone(), Arc::new(adapter) as Arc<dyn ChannelAdapter>));
+    }
+    Ok(adapters)
+}
+
+/// A channel that somebody began to set up is a reason for health, one that nobody touched isn't.
+fn health_of_channels_off(config: &Config) -> Vec<ChannelHealth> {
+    let off = config.channels.iter().filter(|channel| channel.is_begun() && !channel.missing().is_empty());
+    off.map(|channel| {
+        let reason = format!("{} not set", channel.missing().join(", "));
+        ChannelHealth {
+            name: channel.name.clone(),
+            kind: channel.kind().as_str(),
+            state: watch::channel(ChannelState::Off(reason)).1,
+        }
+    })
+    .collect()
+}
+
+fn access(access: &config::Access, behaviour: &config::Behaviour) -> Access {
+    Access {
+        allow_rooms: IdList::new(access.allow_rooms.clone()),
+        allow_from: IdList::new(access.allow_from.clone()),
+        dm_policy: match access.dm_policy {
+            config::DmPolicy::Pairing => DmPolicy::Pairing,
+            config::DmPolicy::Allowlist => DmPolicy::Allowlist,
+            config::DmPolicy::Open => DmPolicy::Open,
+            config::DmPolicy::Disabled => DmPolicy::Disabled,
+        },
+        require_mention: behaviour.require_mention,
+        thread_follow: match behaviour.thread_follow {
+            config::ThreadFollow::Asker => ThreadFollow::Asker,
+            config::ThreadFollow::All => ThreadFollow::All,
+            config::ThreadFollow::Mention => ThreadFollow::Mention,
+        },
+        admins: access.admins.clone(),
+    }
+}
+
+fn limits(config: &Config) -> coordinator::Limits {
+    let limits = &config.limits;
+    coordinator::Limits {
+        turns: limits.turns,
+        turn_timeout: limits.turn_timeout,
+        worker_timeout: limits.worker_timeout,
+        workers_per_session: limits.workers_per_session,
+        workers: limits.workers,
+        model_idle: limits.model_idle,
+        history_limit: limits.history_limit,
+        notify_after: limits.notify_after.unwrap_or_default(),
+        default_max_turns: u32::try_from(config.agents.default_max_turns).unwrap_or(u32::MAX),
+    }
+}
+
+fn models(config: &Config, clock: &SharedClock) -> anyhow::Result<Models> {
+    let models = &config.models;
+    let aliases = models.aliases.iter().map(|(name, target)| (name.clone(), target.clone())).collect();
+    let mut known = Models::new(&models.default, &models.default_provider, aliases);
+    for (name, provider) in &models.providers {
+        if !provider.is_configured() {
+            known.add_off(name, format!("set models.providers.{name}.api_key"));
+            continue;
+        }
+        match provider.api {
+            Api::OpenAi => {
+                let timeouts = Timeouts { idle: config.limits.model_idle, ..Timeouts::default() };
+                let client = OpenAi::new(OpenAiConfig {
+                    base_url: provider.base_url.clone(),
+                    api_key: provider.api_key.clone(),
+                    timeouts,
+                    clock: clock.clone(),
+                })
+                .with_context(|| format!("models.providers.{name}"))?;
+                let client = Arc::new(Retry::new(Arc::new(client), RetryPolicy::default()));
+                known.add(name, client, provider.models.iter().cloned());
+            }
+            Api::Anthropic => known.add_off(name, "its wire format is not part of this build yet"),
+        }
+    }
+    Ok(known)
+}
+
+/// The tools whose sources are configured.
+fn tools(config: &Config, store: &Store) -> anyhow::Result<Vec<SharedTool>> {
+    let client = tools::http_client().context("the HTTP client can't be built")?;
+    let mut all: Vec<SharedTool> = vec![
+        Arc::new(tools::QueryChangeEvents::new(store.clone())),
+        Arc::new(tools::ReadResult::new(store.clone(), coordinator::RESULT_CHARS)),
+    ];
+    if let Some(url) = &config.sources.prometheus.url {
+        let prometheus = Prometheus::new(client.clone(), url.clone());
+        all.push(Arc::new(tools::QueryPromql::new(prometheus.clone())));
+        all.push(Arc::new(tools::QueryAlertRules::new(prometheus)));
+    }
+    if let Some(url) = &config.sources.alertmanager.url {
+        all.push(Arc::new(tools::GetActiveIncidents::new(Alertmanager::new(client, url.clone()))));
+    }
+    Ok(all)
+}

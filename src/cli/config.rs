@@ -1,0 +1,28 @@
+//! `watchfloor config check`: what the configuration means, or everything that is wrong with it.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use super::say;
+use crate::config::{Config, check_built, describe};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Exit code 0 if `serve` would start with it.
+    Check,
+}
+
+pub(super) fn check(config: &Config) -> anyhow::Result<ExitCode> {
+    let (notes, errors) = check_built(config);
+    for line in describe(config) {
+        say(line);
+    }
+    for note in notes {
+        say(note);
+    }
+    for error in &errors {
+        say(error);
+    }
+    Ok(if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,147 @@
+//! Who may talk to us where. The one place where this is decided; everything else asks here.
+
+use std::collections::HashSet;
+
+/// A list of ids, or everybody.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IdList {
+    everybody: bool,
+    ids: HashSet<String>,
+}
+
+impl IdList {
+    pub fn new(entries: impl IntoIterator<Item = String>) -> Self {
+        let mut list = Self::default();
+        for entry in entries {
+            if entry == "*" {
+                list.everybody = true;
+            } else {
+                list.ids.insert(entry);
+            }
+        }
+        list
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.everybody && self.ids.is_empty()
+    }
+
+    fn holds(&self, id: &str) -> bool {
+        self.everybody || self.ids.contains(id)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DmPolicy {
+    /// Until people can pair: the ids of `allow_from` are admitted, others are told whom to ask.
+    #[default]
+    Pairing,
+    Allowlist,
+    Open,
+    Disabled,
+}
+
+/// Who, in a thread where somebody mentioned us, is addressed without a mention.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThreadFollow {
+    #[default]
+    Asker,
+    All,
+    Mention,
+}
+
+/// The access settings of one channel.
+#[derive(Clone, Debug)]
+pub struct Access {
+    pub allow_rooms: IdList,
+    pub allow_from: IdList,
+    pub dm_policy: DmPolicy,
+    pub require_mention: bool,
+    pub thread_follow: ThreadFollow,
+    /// Whom a refused person can ask, as she would see them.
+    pub admins: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    Welcome,
+    /// The room isn't served: silence.
+    RoomClosed,
+    /// The room is served, this person isn't: told once in a while whom to ask.
+    PersonUnknown,
+}
+
+impl Access {
+    pub fn admits(&self, private: bool, room: &str, person: &str, is_bot: bool) -> Admission {
+        if private {
+            return match self.dm_policy {
+                DmPolicy::Disabled => Admission::RoomClosed,
+                // `open` needs no list; entries still narrow it.
+                DmPolicy::Open if self.allow_from.is_empty() && !is_bot => Admission::Welcome,
+                _ if self.allow_from.holds(person) => Admission::Welcome,
+                _ => Admission::PersonUnknown,
+            };
+        }
+        if !self.allow_rooms.holds(room) {
+            return Admission::RoomClosed;
+        }
+        // Other bots start nothing unless they are named one by one.
+        let welcome = if is_bot {
+            self.allow_from.ids.contains(person)
+        } else {
+            self.allow_from.is_empty() || self.allow_from.holds(person)
+        };
+        if welcome { Admission::Welcome } else { Admission::PersonUnknown }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(rooms: &[&str], from: &[&str], dm_policy: DmPolicy) -> Access {
+        let list = |ids: &[&str]| IdList::new(ids.iter().map(|id| (*id).to_owned()));
+        Access {
+            allow_rooms: list(rooms),
+            allow_from: list(from),
+            dm_policy,
+            require_mention: true,
+            thread_follow: ThreadFollow::Asker,
+            admins: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn rooms_are_closed_until_listed_and_then_open_to_everybody_or_to_those_listed() {
+        use Admission::{PersonUnknown, RoomClosed, Welcome};
+        let cases = [
+            (access(&[], &[], DmPolicy::Pairing), "C1", "U1", false, RoomClosed),
+            (access(&["C1"], &[], DmPolicy::Pairing), "C1", "U1", false, Welcome),
+            (access(&["C1"], &[], DmPolicy::Pairing), "C2", "U1", false, RoomClosed),
+            (access(&["*"], &["U2"], DmPolicy::Pairing), "C2", "U1", false, PersonUnknown),
+            (access(&["*"], &["U2"], DmPolicy::Pairing), "C2", "U2", false, Welcome),
+            (access(&["*"], &["*"], DmPolicy::Pairing), "C2", "B1", true, PersonUnknown),
+            (access(&["*"], &["B1"], DmPolicy::Pairing), "C2", "B1", true, Welcome),
+        ];
+        for (access, room, person, is_bot, expected) in cases {
+            assert_eq!(access.admits(false, room, person, is_bot), expected, "{access:?} {room} {person}");
+        }
+    }
+
+    #[test]
+    fn private_chats_follow_their_policy() {
+        use Admission::{PersonUnknown, RoomClosed, Welcome};
+        let cases = [
+            (DmPolicy::Pairing, &[][..], PersonUnknown),
+            (DmPolicy::Pairing, &["U1"][..], Welcome),
+            (DmPolicy::Allowlist, &["U2"][..], PersonUnknown),
+            (DmPolicy::Allowlist, &["*"][..], Welcome),
+            (DmPolicy::Open, &[][..], Welcome),
+            (DmPolicy::Open, &["U2"][..], PersonUnknown),
+            (DmPolicy::Disabled, &["*"][..], RoomClosed),
+        ];
+        for (policy, from, expected) in cases {
+            assert_eq!(access(&[], from, policy).admits(true, "D1", "U1", false), expected, "{policy:?} {from:?}");
+        }
+    }
+}

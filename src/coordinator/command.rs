@@ -1,0 +1,27 @@
+//! Commands said in a chat. Until there are more, only stop acts.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    Stop,
+}
+
+/// The text comes without our mention. A command is the whole message: "stop the deploy?" is a question.
+pub(super) fn parse(text: &str) -> Option<Command> {
+    let word = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+    matches!(word.as_str(), "stop" | "/stop").then_some(Command::Stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stop_is_the_whole_message_in_any_case() {
+        for text in ["stop", "Stop", " /STOP ", "stop!", "STOP."] {
+            assert_eq!(parse(text), Some(Command::Stop), "{text:?}");
+        }
+        for text in ["", "stop it", "don't stop", "stop\nthe deploy", "/stopp", "/stop now"] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! How a running turn is told to end, and why.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+use watchfloor_channel::Refusal;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// Somebody said stop; how she is shown in this chat.
+    Said { by: String },
+    /// Nothing can be shown in this conversation.
+    CantPost(Refusal),
+    /// The process ends. The turn stays open and goes on after the next start.
+    Shutdown,
+}
+
+/// The first reason wins. Children of `cancel` reach every call and worker of the turn.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Control {
+    cancel: CancellationToken,
+    why: Arc<Mutex<Option<Why>>>,
+}
+
+impl Control {
+    pub(super) fn stop(&self, why: Why) {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.cancel.cancel();
+    }
+
+    pub(super) fn why(&self) -> Option<Why> {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn token(&self) -> &CancellationToken {
+        &self.cancel
+    }
+}

@@ -1,0 +1,84 @@
+//! The coordinator's own tools: sending a specialist, telling the asker something, stopping a specialist. They are ordinary
+//! tools on the ordinary path; what they reach is bound to one turn when they are built.
+
+mod agent;
+mod say;
+mod stop;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::{Semaphore, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{Services, view::Progress};
+use crate::{store::Totals, tools::SharedTool};
+
+pub(super) use agent::AgentTool;
+use say::SendMessage;
+use stop::TaskStop;
+
+/// What the control tools of one turn share.
+pub(super) struct Dispatch {
+    pub services: Arc<Services>,
+    pub session_id: String,
+    pub turn_id: String,
+    pub asker: String,
+    pub progress: Progress,
+    pub shown: watch::Receiver<u64>,
+    /// Workers are tasks of the conversation: it waits for them at the turn's end.
+    pub tasks: TaskTracker,
+    pub slots: Semaphore,
+    workers: Mutex<BTreeMap<String, Worker>>,
+    /// What finished workers used.
+    spent: Mutex<Totals>,
+}
+
+struct Worker {
+    persona: String,
+    cancel: CancellationToken,
+    running: bool,
+}
+
+/// What [`Dispatch::new`] is made from.
+pub(super) struct Parts {
+    pub services: Arc<Services>,
+    pub session_id: String,
+    pub turn_id: String,
+    pub asker: String,
+    pub progress: Progress,
+    pub shown: watch::Receiver<u64>,
+    pub tasks: TaskTracker,
+}
+
+impl Dispatch {
+    pub(super) fn new(parts: Parts) -> Arc<Self> {
+        let Parts { services, session_id, turn_id, asker, progress, shown, tasks } = parts;
+        Arc::new(Self {
+            slots: Semaphore::new(services.limits.workers_per_session),
+            services,
+            session_id,
+            turn_id,
+            asker,
+            progress,
+            shown,
+            tasks,
+            workers: Mutex::default(),
+            spent: Mutex::default(),
+        })
+    }
+
+    pub(super) fn tools(self: &Arc<Self>) -> Vec<SharedTool> {
+        vec![Arc::new(AgentTool(self.clone())), Arc::new(SendMessage(self.clone())), Arc::new(TaskStop(self.clone()))]
+    }
+
+    pub(super) fn spent(&self) -> Totals {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn workers(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Worker>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

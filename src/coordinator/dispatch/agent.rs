@@ -1,0 +1,193 @@
+//! `AgentTool`: a worker, which is one run of a persona with its own transcript, tools and limits. It sees nothing of the
+//! thread but the prompt it is given; its last message is its report, handed over unchanged.
+
+use std::{sync::Arc, time::Duration};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    super::{
+        Services,
+        run::{Activity, End, Failure, Run},
+        steer::user_row,
+        view::LineState,
+    },
+    Dispatch, Worker,
+};
+use crate::{
+    persona::Persona,
+    store::{NewWorker, SessionStatus},
+    tools::{Class, Found, Tool, ToolContext, ToolError, ToolOutput},
+    wording::Limit,
+};
+
+/// What the call has on top of the worker's own time: the last answer without tools.
+const GRACE: Duration = Duration::from_secs(180);
+
+pub(in super::super) struct AgentTool(pub Arc<Dispatch>);
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in super::super) struct Args {
+    /// Three to six words for people: what is being looked at.
+    description: String,
+    /// The persona's name, from the list of specialists.
+    subagent_type: String,
+    /// Everything the specialist needs, since it sees nothing of this thread: the asker's words, ids, values with their
+    /// times, what is known, what you want back.
+    prompt: String,
+}
+
+/// A worker's end, as the runtime knows it.
+struct Report {
+    status: &'static str,
+    reason: Option<&'static str>,
+    text: String,
+}
+
+impl Tool for AgentTool {
+    const NAME: &'static str = "AgentTool";
+    const LOWEST: Class = Class::Read;
+    const NUMBERED: bool = false;
+    type Args = Args;
+
+    fn description(&self) -> String {
+        "Sends a specialist and waits for its report. Don't use it for what one or two calls of your own tools answer: \
+         it is for five or more focused calls, for tools you don't have, or for several strands at once (call it several \
+         times in one step). The prompt must be self-contained: the specialist sees nothing of this thread."
+            .into()
+    }
+
+    fn headline(&self, args: &Args) -> String {
+        format!("{}: {}", args.subagent_type, args.description)
+    }
+
+    fn timeout(&self) -> Duration {
+        self.0.services.limits.worker_timeout + GRACE
+    }
+
+    async fn call(&self, args: Args, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let dispatch = &self.0;
+        let personas = &dispatch.services.personas;
+        let Some(persona) = personas.spawnable(&args.subagent_type).cloned() else {
+            return Err(ToolError::TellModel(format!(
+                "There is no specialist {:?}. Specialists: {}.",
+                args.subagent_type,
+                personas.names().join(", ")
+            )));
+        };
+        if args.prompt.trim().is_empty() {
+            return Err(ToolError::TellModel("The prompt is empty. The specialist sees nothing else.".into()));
+        }
+        // The task belongs to the conversation; this call only waits for it.
+        let task = dispatch.tasks.spawn(work(dispatch.clone(), persona, args, context.clone()));
+        task.await.map_err(|error| ToolError::Broken(format!("the specialist broke: {error}")))?
+    }
+}
+
+async fn work(
+    dispatch: Arc<Dispatch>,
+    persona: Arc<Persona>,
+    args: Args,
+    context: ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let services = dispatch.services.clone();
+    let cancel = context.cancel.clone();
+    let stopped = || ToolError::TellModel("Stopped before it began.".into());
+    let slots = async { (dispatch.slots.acquire().await, services.worker_slots.acquire().await) };
+    let _slots = tokio::select! {
+        slots = slots => slots,
+        () = cancel.cancelled() => return Err(stopped()),
+    };
+    let wanted = persona.model.as_deref().unwrap_or_default();
+    let (provider, model) = services.models.resolve(wanted).map_err(|error| ToolError::TellModel(error.to_string()))?;
+    let task_id = uuid::Uuid::now_v7().to_string();
+    let started = services.now();
+    let broken = |error: crate::store::StoreError| ToolError::Broken(error.to_string());
+    services
+        .store
+        .sessions()
+        .create_worker(&NewWorker {
+            id: task_id.clone(),
+            parent_session_id: dispatch.session_id.clone(),
+            turn_id: dispatch.turn_id.clone(),
+            persona: persona.name.clone(),
+            title: args.description.clone(),
+            model: Some(model.to_string()),
+            first_messages: vec![user_row(None, args.prompt.clone())],
+            now_ms: started,
+        })
+        .await
+        .map_err(broken)?;
+    dispatch
+        .workers()
+        .insert(task_id.clone(), Worker { persona: persona.name.clone(), cancel: cancel.clone(), running: true });
+    let run = Run {
+        services: services.clone(),
+        session_id: task_id.clone(),
+        epoch: None,
+        turn_id: dispatch.turn_id.clone(),
+        evidence_of: dispatch.session_id.clone(),
+        persona: persona.clone(),
+        provider,
+        model,
+        toolbox: Services::toolbox(&persona, &services.tools),
+        invoker: services.invoker(&persona, &dispatch.asker),
+        max_turns: persona.max_turns_or(services.limits.default_max_turns),
+        time_limit: services.limits.worker_timeout,
+        catalog: None,
+        activity: Activity::Worker {
+            progress: dispatch.progress.clone(),
+            key: context.call_id.clone(),
+            persona: persona.name.clone(),
+        },
+        steering: None,
+        cancel,
+    };
+    // The loop that calls this tool runs this loop: without the box the two futures would contain each other.
+    let (end, totals) = Box::pin(run.go()).await;
+    if let Some(worker) = dispatch.workers().get_mut(&task_id) {
+        worker.running = false;
+    }
+    {
+        let mut spent = dispatch.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *spent += totals;
+    }
+    let report = report(end);
+    let status = match report.status {
+        "completed" => SessionStatus::Completed,
+        "killed" => SessionStatus::Stopped,
+        _ => SessionStatus::Failed,
+    };
+    services.store.sessions().set_status(&task_id, status, services.now()).await.map_err(broken)?;
+    let failed = report.status != "completed";
+    dispatch.progress.end(&context.call_id, if failed { LineState::Failed } else { LineState::Done });
+    let seconds = (services.now() - started) / 1000;
+    Ok(ToolOutput { text: wrap(&report, &persona.name, &task_id, seconds), found: Found::Something })
+}
+
+fn report(end: End) -> Report {
+    let failed = |reason, text| Report { status: "failed", reason: Some(reason), text };
+    match end {
+        End::Answered { text, limit: None | Some(Limit::Length) } => Report { status: "completed", reason: None, text },
+        End::Answered { text, limit: Some(Limit::ModelCalls(_)) } => failed("max_turns", text),
+        End::Answered { text, limit: Some(Limit::Time(_)) } => failed("timeout", text),
+        End::Stopped => Report { status: "killed", reason: Some("stopped"), text: String::new() },
+        End::Failed(Failure::Model(error)) => failed("model", error.to_string()),
+        End::Failed(Failure::Empty) => failed("empty", "The specialist gave no report, twice.".into()),
+        End::Failed(Failure::NoModel(what)) => failed("no_model", what),
+        End::Failed(Failure::Store(error)) => failed("store", error.to_string()),
+        End::Failed(Failure::Interrupted(_)) => failed("interrupted", String::new()),
+    }
+}
+
+/// The report stays as it was written; round it stands what the runtime knows.
+fn wrap(report: &Report, persona: &str, task_id: &str, seconds: i64) -> String {
+    let reason = report.reason.map(|reason| format!(" reason=\"{reason}\"")).unwrap_or_default();
+    format!(
+        "<report persona=\"{persona}\" task_id=\"{task_id}\" status=\"{}\"{reason} seconds=\"{seconds}\">\n{}\n</report>",
+        report.status,
+        super::super::prompt::defuse(report.text.trim_end()),
+    )
+}

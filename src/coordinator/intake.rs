@@ -1,0 +1,212 @@
+//! Decides whether we act on a message, and writes it down before the platform is told that we have it. Relevance comes
+//! first: a message that isn't for us claims no key, so that its twin, or an edit that adds the mention, still can.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use watchfloor_channel::{
+    Addressed, Body, Deliver, DeliveryKey, Inbound, InboundKind, InboxError, Operation, Outbound, Urgency, Verdict,
+};
+
+use super::{
+    Channel, Router, Services,
+    access::{Admission, ThreadFollow},
+    command::{self, Command},
+};
+use crate::{
+    store::{Claim, InboxKind, NewInbox, StoreError},
+    wording,
+};
+
+/// A refused person is told once in this time.
+const REFUSAL_EVERY_MS: i64 = 60 * 60 * 1000;
+/// People and rooms whose refusal is remembered.
+const REMEMBERED: usize = 4096;
+
+#[derive(Debug)]
+pub struct Intake {
+    services: Arc<Services>,
+    router: Router,
+    /// When somebody was last told no, and which closed rooms were logged.
+    refused: Mutex<HashMap<String, i64>>,
+}
+
+/// What a message is to us.
+#[derive(Debug, PartialEq, Eq)]
+enum Relevance {
+    Addressed,
+    /// Said where we take part, but not to us.
+    Context,
+    Nothing,
+}
+
+impl Intake {
+    pub fn new(services: Arc<Services>, router: Router) -> Self {
+        Self { services, router, refused: Mutex::default() }
+    }
+
+    async fn relevance(&self, inbound: &Inbound, channel: &Channel) -> Result<Relevance, StoreError> {
+        let at = &inbound.conversation;
+        if inbound.addressed != Addressed::Overheard {
+            return Ok(Relevance::Addressed);
+        }
+        let store = &self.services.store;
+        let known = store.sessions().find(at.channel.as_str(), &at.room, &at.thread, "").await?.is_some();
+        if inbound.author.is_bot {
+            return Ok(if known { Relevance::Context } else { Relevance::Nothing });
+        }
+        if !channel.access.require_mention {
+            return Ok(Relevance::Addressed);
+        }
+        // Only a mention makes an edit news: following a thread is about what is said in it now.
+        let follows = inbound.kind == InboundKind::Message
+            && !inbound.opens_with_other
+            && match channel.access.thread_follow {
+                ThreadFollow::Mention => false,
+                ThreadFollow::All => known,
+                ThreadFollow::Asker => {
+                    store.inbox().has_mentioned(at.channel.as_str(), &at.room, &at.thread, &inbound.author.id).await?
+                }
+            };
+        Ok(match (follows, known) {
+            (true, _) => Relevance::Addressed,
+            (false, true) => Relevance::Context,
+            (false, false) => Relevance::Nothing,
+        })
+    }
+
+    async fn decide(&self, inbound: Inbound) -> Result<Verdict, StoreError> {
+        let at = &inbound.conversation;
+        let Some(channel) = self.services.channels.get(&at.channel) else { return Ok(Verdict::Ignored) };
+        // Our own messages come first, in every kind of room: whatever follows may answer.
+        if inbound.author.is_self {
+            return Ok(Verdict::Ignored);
+        }
+        let admission = channel.access.admits(inbound.private, &at.room, &inbound.author.id, inbound.author.is_bot);
+        if admission == Admission::RoomClosed {
+            self.log_closed_room(&inbound);
+            return Ok(Verdict::Ignored);
+        }
+        match self.relevance(&inbound, channel).await? {
+            Relevance::Nothing => return Ok(Verdict::Ignored),
+            Relevance::Context => {
+                // A message that was answered stays what it was, also when somebody edits the mention away.
+                if !self.services.store.inbox().seen(at.channel.as_str(), &inbound.message_key).await? {
+                    let row = self.row(&inbound, InboxKind::Overheard);
+                    self.services.store.inbox().overhear(&row, self.services.limits.history_limit).await?;
+                }
+                return Ok(Verdict::Ignored);
+            }
+            Relevance::Addressed => {}
+        }
+        if admission == Admission::PersonUnknown {
+            self.refuse(&inbound, channel);
+            return Ok(Verdict::Ignored);
+        }
+        let kind = match command::parse(&inbound.text) {
+            Some(Command::Stop) if inbound.kind == InboundKind::Message => InboxKind::Stop,
+            _ => InboxKind::Message,
+        };
+        let claim = self.services.store.inbox().claim(&self.row(&inbound, kind)).await?;
+        match claim {
+            Claim::Taken { .. } => {
+                self.router.wake(at);
+                Ok(Verdict::Taken)
+            }
+            Claim::Duplicate => Ok(Verdict::Duplicate),
+        }
+    }
+
+    fn row(&self, inbound: &Inbound, kind: InboxKind) -> NewInbox {
+        let at = &inbound.conversation;
+        NewInbox {
+            channel: at.channel.as_str().to_owned(),
+            message_key: inbound.message_key.clone(),
+            event_id: inbound.event_id.clone(),
+            kind,
+            room: at.room.clone(),
+            thread: at.thread.clone(),
+            author_id: inbound.author.id.clone(),
+            author_name: inbound.author.name.clone(),
+            text: inbound.text.clone(),
+            payload: serde_json::to_string(inbound).unwrap_or_default(),
+            sent_at: inbound.sent_at,
+            received_at: self.services.now(),
+        }
+    }
+
+    fn log_closed_room(&self, inbound: &Inbound) {
+        let at = &inbound.conversation;
+        if inbound.addressed != Addressed::Overheard && self.first_in_a_while(&format!("room {at}")) {
+            tracing::warn!(
+                channel.id = %at.channel,
+                room = %at.room,
+                "mentioned in a room that isn't served; to serve it, add \"{}\" to allow_rooms of channel {:?}",
+                at.room,
+                at.channel.as_str(),
+            );
+        }
+    }
+
+    /// One line an hour for each person and room. Costs nothing if it gets lost: the person asks again.
+    fn refuse(&self, inbound: &Inbound, channel: &Channel) {
+        let at = &inbound.conversation;
+        if inbound.author.is_bot || !self.first_in_a_while(&format!("{}/{}/{}", at.channel, at.room, inbound.author.id))
+        {
+            return;
+        }
+        tracing::warn!(
+            channel.id = %at.channel,
+            room = %at.room,
+            person = %inbound.author.id,
+            "refused a person; to admit, add \"{}\" to allow_from of channel {:?}",
+            inbound.author.id,
+            at.channel.as_str(),
+        );
+        let outlet = channel.outlet.clone();
+        let admins: Vec<_> = channel.access.admins.iter().map(|id| outlet.adapter().mention(id)).collect();
+        let whom = if admins.is_empty() { wording::operators() } else { admins.join(", ") };
+        let line = Outbound {
+            conversation: at.clone(),
+            operation: Operation::Post(DeliveryKey(format!("refusal-{}", inbound.message_key))),
+            body: Body::Plain(wording::not_allowed(&whom)),
+            urgency: Urgency::Interim,
+        };
+        self.router.spawn(async move {
+            if let Err(error) = outlet.send(&line).await {
+                tracing::warn!(channel.id = %line.conversation.channel, %error, "a refusal could not be posted");
+            }
+        });
+    }
+
+    fn first_in_a_while(&self, key: &str) -> bool {
+        let now = self.services.now();
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() >= REMEMBERED {
+            refused.retain(|_, at| now - *at < REFUSAL_EVERY_MS);
+            if refused.len() >= REMEMBERED {
+                return false;
+            }
+        }
+        match refused.get(key) {
+            Some(at) if now - at < REFUSAL_EVERY_MS => false,
+            _ => {
+                refused.insert(key.to_owned(), now);
+                true
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Deliver for Intake {
+    async fn deliver(&self, inbound: Inbound) -> Result<Verdict, InboxError> {
+        self.decide(inbound).await.map_err(|error| {
+            tracing::error!(%error, "a message could not be written down; the platform will deliver it again");
+            InboxError(error.to_string())
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! From an accepted message to its final answer. One actor per conversation owns that conversation's transcript, and nobody
+//! else writes it; a turn is a plain async function that cannot fail, only end.
+
+pub mod access;
+mod command;
+mod control;
+mod conversation;
+mod dispatch;
+mod intake;
+mod outlet;
+mod prompt;
+mod reply;
+mod router;
+mod run;
+mod steer;
+mod transcript;
+mod turn;
+mod view;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tokio::sync::Semaphore;
+use watchfloor_channel::{ChannelAdapter, ChannelId};
+
+use crate::{
+    clock::SharedClock,
+    model::Models,
+    persona::{PermissionMode, Persona, Registry, Tools},
+    store::Store,
+    tools::{Class, Invoker, Policy, SharedTool, Toolbox},
+};
+
+use access::Access;
+pub use intake::Intake;
+use outlet::Outlet;
+pub use router::Router;
+
+/// Characters of one result that enter a model's context.
+pub const RESULT_CHARS: usize = 16_000;
+
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Turns running at once, over all conversations.
+    pub turns: usize,
+    pub turn_timeout: Duration,
+    pub worker_timeout: Duration,
+    pub workers_per_session: usize,
+    pub workers: usize,
+    /// Silence of a model's stream that ends the call.
+    pub model_idle: Duration,
+    /// Overheard messages kept per thread.
+    pub history_limit: usize,
+    /// A longer turn ends with one short reply that mentions the asker; zero = never.
+    pub notify_after: Duration,
+    pub default_max_turns: u32,
+}
+
+/// One configured account: how to reach it and who may talk there.
+#[derive(Debug)]
+pub struct Channel {
+    outlet: Outlet,
+    access: Access,
+}
+
+impl Channel {
+    pub fn new(adapter: Arc<dyn ChannelAdapter>, access: Access) -> Self {
+        Self { outlet: Outlet::new(adapter), access }
+    }
+}
+
+/// What all conversations share.
+#[derive(Debug)]
+pub struct Services {
+    pub store: Store,
+    pub clock: SharedClock,
+    pub models: Models,
+    pub personas: Registry,
+    /// Every tool this process can offer; a persona's toolbox is cut from it.
+    pub tools: Vec<SharedTool>,
+    pub limits: Limits,
+    pub channels: HashMap<ChannelId, Channel>,
+    /// This process, as it signs leases.
+    pub owner: String,
+    turn_slots: Semaphore,
+    worker_slots: Semaphore,
+}
+
+/// The parts of [`Services`] that are chosen outside.
+#[derive(Debug)]
+pub struct Parts {
+    pub store: Store,
+    pub clock: SharedClock,
+    pub models: Models,
+    pub personas: Registry,
+    pub tools: Vec<SharedTool>,
+    pub limits: Limits,
+    pub channels: HashMap<ChannelId, Channel>,
+    pub owner: String,
+}
+
+impl Services {
+    pub fn new(parts: Parts) -> Self {
+        let Parts { store, clock, models, personas, tools, limits, channels, owner } = parts;
+        Self {
+            turn_slots: Semaphore::new(limits.turns),
+            worker_slots: Semaphore::new(limits.workers),
+            store,
+            clock,
+            models,
+            personas,
+            tools,
+            limits,
+            channels,
+            owner,
+        }
+    }
+
+    /// What a run of this persona may call: its lists, cut by its mode.
+    fn toolbox(persona: &Persona, all: &[SharedTool]) -> Toolbox {
+        let allow = match &persona.tools {
+            Tools::Inherit => None,
+            Tools::Only(names) => Some(names.as_slice()),
+        };
+        let modes: &[Class] = match persona.permission_mode {
+            PermissionMode::ReadOnly => &[Class::Read],
+            PermissionMode::MutatingWithConfirm => &[Class::Read, Class::Write],
+            PermissionMode::DualSignRequired => &[Class::Read, Class::Write, Class::Destructive],
+        };
+        Toolbox::select(all, allow, &persona.disallowed_tools, modes)
+    }
+
+    /// Until a person can confirm a write, no run makes one, whatever its persona's mode.
+    fn invoker(&self, persona: &Persona, asker: &str) -> Invoker {
+        Invoker {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            cap: RESULT_CHARS,
+            policy: Policy::read_only(),
+            asker: asker.to_owned(),
+            persona: persona.name.clone(),
+        }
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.now_ms()
+    }
+}

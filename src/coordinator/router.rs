@@ -1,0 +1,165 @@
+//! Finds or opens the conversation of a message and wakes it. The work itself lies in the `inbox` table: a bell that rings
+//! twice, or for nothing, does no harm.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::sync::Notify;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use watchfloor_channel::{ChannelId, ConversationId};
+
+use super::{Services, conversation};
+use crate::store::{SessionRow, StoreError, TurnRow};
+
+#[derive(Clone, Debug)]
+pub struct Router(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    services: Arc<Services>,
+    open: Mutex<HashMap<ConversationId, Arc<Bell>>>,
+    tracker: TaskTracker,
+    /// No new turns.
+    closing: CancellationToken,
+    /// Running turns are told to end.
+    ending: CancellationToken,
+}
+
+/// Says that there may be work.
+#[derive(Debug, Default)]
+pub(super) struct Bell {
+    rung: AtomicBool,
+    notify: Notify,
+}
+
+impl Bell {
+    fn ring(&self) {
+        self.rung.store(true, Ordering::SeqCst);
+        self.notify.notify_one();
+    }
+
+    /// Call before looking for work: what comes later rings again.
+    pub(super) fn clear(&self) {
+        self.rung.store(false, Ordering::SeqCst);
+    }
+
+    pub(super) async fn heard(&self) {
+        while !self.rung.load(Ordering::SeqCst) {
+            self.notify.notified().await;
+        }
+    }
+}
+
+/// A turn that an earlier process left open.
+pub(super) type Unfinished = (TurnRow, SessionRow);
+
+impl Router {
+    pub fn new(services: Arc<Services>) -> Self {
+        Self(Arc::new(Inner {
+            services,
+            open: Mutex::default(),
+            tracker: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            ending: CancellationToken::new(),
+        }))
+    }
+
+    pub fn wake(&self, conversation: &ConversationId) {
+        self.enter(conversation, None);
+    }
+
+    /// Goes on with what an earlier process left: open turns first, then messages nobody has taken. Conversations of a
+    /// channel that is off now wait for the start at which it is on again.
+    pub async fn recover(&self) -> Result<usize, StoreError> {
+        let services = &self.0.services;
+        let mut recovered = 0;
+        for unfinished in services.store.turns().running().await? {
+            let (_, session) = &unfinished;
+            let conversation = ConversationId {
+                channel: ChannelId::new(&session.channel),
+                room: session.room.clone(),
+                thread: session.thread.clone(),
+            };
+            if services.channels.contains_key(&conversation.channel) {
+                recovered += 1;
+                self.enter(&conversation, Some(unfinished));
+            }
+        }
+        for (channel, room, thread) in services.store.inbox().conversations_with_pending().await? {
+            let conversation = ConversationId { channel: ChannelId::new(channel), room, thread };
+            if services.channels.contains_key(&conversation.channel) {
+                recovered += 1;
+                self.wake(&conversation);
+            }
+        }
+        Ok(recovered)
+    }
+
+    /// No new turns; waits for the running ones.
+    pub async fn drain(&self) {
+        self.0.closing.cancel();
+        self.0.tracker.close();
+        self.0.tracker.wait().await;
+    }
+
+    /// Running turns end now. They stay open in the store and go on after the next start.
+    pub async fn end(&self) {
+        self.0.closing.cancel();
+        self.0.ending.cancel();
+        self.0.tracker.close();
+        self.0.tracker.wait().await;
+    }
+
+    /// Conversations with work at this moment.
+    pub fn open_conversations(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// A small task beside the conversations; it is waited for like them.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.tracker.spawn(task);
+    }
+
+    fn enter(&self, conversation: &ConversationId, unfinished: Option<Unfinished>) {
+        let mut open = self.lock();
+        if let Some(bell) = open.get(conversation) {
+            bell.ring();
+            return;
+        }
+        if self.0.closing.is_cancelled() {
+            return;
+        }
+        let bell = Arc::new(Bell::default());
+        bell.ring();
+        open.insert(conversation.clone(), bell.clone());
+        drop(open);
+        let actor = conversation::Actor {
+            router: self.clone(),
+            services: self.0.services.clone(),
+            conversation: conversation.clone(),
+            bell,
+            closing: self.0.closing.clone(),
+            ending: self.0.ending.clone(),
+        };
+        self.0.tracker.spawn(actor.run(unfinished));
+    }
+
+    /// Closes a conversation that found no work, unless its bell rang meanwhile.
+    pub(super) fn retire(&self, conversation: &ConversationId, bell: &Bell) -> bool {
+        let mut open = self.lock();
+        if bell.rung.load(Ordering::SeqCst) {
+            return false;
+        }
+        open.remove(conversation);
+        true
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, Arc<Bell>>> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,278 @@
+//! The ReAct loop that coordinator and workers share: call the model, run what it asks for, repeat. It cannot fail, only
+//! end; everything it does is in the transcript before it acts on it.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use futures::{StreamExt, future::join_all};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Services, prompt,
+    steer::{Steering, row},
+    transcript,
+    view::{LineState, Progress},
+};
+use crate::{
+    model::{
+        Completion, Message, ModelError, ModelEvent, ModelProvider, ModelRequest, StopReason, ToolCall, ToolChoice,
+    },
+    persona::Persona,
+    store::{StoreError, Totals},
+    tools::{CallState, Class, Found, Invoked, Invoker, ToolContext, Toolbox, invoke},
+    wording::Limit,
+};
+
+/// Everything one run needs.
+pub(super) struct Run {
+    pub services: Arc<Services>,
+    /// Whose transcript is read and written.
+    pub session_id: String,
+    pub epoch: Option<i64>,
+    pub turn_id: String,
+    /// The coordinator's session: evidence is numbered and kept there, also a worker's.
+    pub evidence_of: String,
+    pub persona: Arc<Persona>,
+    pub provider: Arc<dyn ModelProvider>,
+    pub model: Arc<str>,
+    pub toolbox: Toolbox,
+    pub invoker: Invoker,
+    pub max_turns: u32,
+    pub time_limit: Duration,
+    /// The spawnable personas, for a coordinator.
+    pub catalog: Option<String>,
+    pub activity: Activity,
+    pub steering: Option<Steering>,
+    pub cancel: CancellationToken,
+}
+
+/// Where headlines of calls are shown.
+#[derive(Clone, Debug)]
+pub(super) enum Activity {
+    /// One line per call.
+    Own(Progress),
+    /// One line for the whole worker, which holds its newest call.
+    Worker { progress: Progress, key: String, persona: String },
+}
+
+#[derive(Debug)]
+pub(super) enum End {
+    Answered {
+        text: String,
+        /// Why the answer is not complete.
+        limit: Option<Limit>,
+    },
+    Stopped,
+    Failed(Failure),
+}
+
+#[derive(Debug)]
+pub(super) enum Failure {
+    Model(ModelError),
+    /// No text, twice.
+    Empty,
+    /// The persona's model can't be reached with what is configured.
+    NoModel(String),
+    /// Begun too often; with how often.
+    Interrupted(i64),
+    Store(StoreError),
+}
+
+impl From<StoreError> for End {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(Failure::Store(error))
+    }
+}
+
+/// Why a step gave nothing to go on with.
+enum Broken {
+    Stopped,
+    Model(ModelError),
+    Empty,
+}
+
+impl Run {
+    pub(super) async fn go(self) -> (End, Totals) {
+        let mut totals = Totals::default();
+        let end = match self.steps(&mut totals).await {
+            Ok(end) => end,
+            Err(error) => error.into(),
+        };
+        (end, totals)
+    }
+
+    async fn steps(&self, totals: &mut Totals) -> Result<End, StoreError> {
+        let started = Instant::now();
+        let store = &self.services.store;
+        let rows = store.messages().transcript(&self.session_id).await?;
+        let mut history = transcript::pair(transcript::parse(rows.iter().map(|row| row.body.as_str())));
+        let system: Arc<str> = prompt::system(&self.persona).into();
+        let tools = self.toolbox.specs();
+        let mut calls_made = 0;
+        loop {
+            if self.cancel.is_cancelled() {
+                return Ok(End::Stopped);
+            }
+            if let Some(steering) = &self.steering {
+                history.extend(steering.take().await?);
+            }
+            let limit = if calls_made >= self.max_turns {
+                Some(Limit::ModelCalls(self.max_turns))
+            } else {
+                (started.elapsed() >= self.time_limit).then_some(Limit::Time(self.time_limit))
+            };
+            let request = ModelRequest {
+                model: self.model.clone(),
+                system: system.clone(),
+                tools: tools.clone(),
+                messages: history.clone(),
+                reminder: Some(prompt::reminder(&self.persona, self.catalog.as_deref(), self.services.now())),
+                tool_choice: if limit.is_some() { ToolChoice::None } else { ToolChoice::Auto },
+            };
+            let completion = match self.step(request, limit.is_some(), totals).await {
+                Ok(completion) => completion,
+                Err(Broken::Stopped) => return Ok(End::Stopped),
+                Err(Broken::Model(error)) => return Ok(End::Failed(Failure::Model(error))),
+                Err(Broken::Empty) => return Ok(End::Failed(Failure::Empty)),
+            };
+            calls_made += 1;
+            let Completion { text, reasoning, mut calls, stop, .. } = completion;
+            // At the limit a call that comes anyway isn't run, and must not stay open in the transcript.
+            if limit.is_some() {
+                calls.clear();
+            }
+            transcript::rename_repeated_calls(&history, &mut calls);
+            let said = Message::Assistant { text: text.clone(), reasoning, calls: calls.clone() };
+            self.write(std::slice::from_ref(&said)).await?;
+            history.push(said);
+            if calls.is_empty() {
+                let limit = limit.or((stop == StopReason::Length).then_some(Limit::Length));
+                return Ok(End::Answered { text, limit });
+            }
+            totals.tool_calls += i64::try_from(calls.len()).unwrap_or(i64::MAX);
+            let results = self.run_calls(&calls).await?;
+            self.write(&results).await?;
+            history.extend(results);
+        }
+    }
+
+    /// One answer of the model, with one repetition if it broke off or said nothing: nobody has seen any of it yet.
+    async fn step(&self, request: ModelRequest, last: bool, totals: &mut Totals) -> Result<Completion, Broken> {
+        let mut retried = false;
+        loop {
+            totals.model_calls += 1;
+            let outcome = tokio::select! {
+                outcome = self.collect(request.clone()) => outcome,
+                () = self.cancel.cancelled() => return Err(Broken::Stopped),
+            };
+            let broken = match outcome {
+                Ok(completion) => {
+                    let usage = completion.usage;
+                    totals.input_tokens += i64::try_from(usage.input_tokens).unwrap_or(0);
+                    totals.cached_tokens += i64::try_from(usage.cached_tokens).unwrap_or(0);
+                    totals.output_tokens += i64::try_from(usage.output_tokens).unwrap_or(0);
+                    let says_something = !watchfloor_channel::text::for_people(&completion.text).is_empty();
+                    if says_something || (!last && !completion.calls.is_empty()) {
+                        return Ok(completion);
+                    }
+                    Broken::Empty
+                }
+                Err(error @ ModelError::Unavailable(_)) => Broken::Model(error),
+                Err(error) => return Err(Broken::Model(error)),
+            };
+            if retried {
+                return Err(broken);
+            }
+            tracing::warn!(turn.id = %self.turn_id, persona = %self.persona.name, "the model gave no usable answer; one more try");
+            retried = true;
+        }
+    }
+
+    async fn collect(&self, request: ModelRequest) -> Result<Completion, ModelError> {
+        let idle = self.services.limits.model_idle;
+        let mut stream = self.provider.stream(request);
+        loop {
+            match timeout(idle, stream.next()).await {
+                Ok(Some(Ok(ModelEvent::Done(completion)))) => return Ok(completion),
+                // A step's own text is held until its stream ends: with a call it is narration, without one the answer.
+                Ok(Some(Ok(ModelEvent::Text(_) | ModelEvent::CallStarted { .. }))) => {}
+                Ok(Some(Err(error))) => return Err(error),
+                Ok(None) => return Err(ModelError::Unavailable("the stream ended without an end".into())),
+                Err(_) => return Err(ModelError::Unavailable(format!("silent for {} s", idle.as_secs()))),
+            }
+        }
+    }
+
+    async fn write(&self, messages: &[Message]) -> Result<(), StoreError> {
+        let rows = messages.iter().map(|message| row(message, None)).collect();
+        let store = self.services.store.messages();
+        store.append(&self.session_id, &self.turn_id, self.epoch, rows, self.services.now()).await?;
+        Ok(())
+    }
+
+    /// Results in the order of their calls. Reads of one step run side by side; as soon as one call writes, one after
+    /// another.
+    async fn run_calls(&self, calls: &[ToolCall]) -> Result<Vec<Message>, StoreError> {
+        let numbers = self.number(calls).await?;
+        let all_read = calls.iter().all(|call| self.class(call) == Class::Read);
+        let runs = calls.iter().zip(numbers).map(|(call, number)| self.run_call(call, number));
+        if all_read || calls.len() == 1 {
+            return Ok(join_all(runs).await);
+        }
+        let mut results = Vec::with_capacity(calls.len());
+        for run in runs {
+            results.push(run.await);
+        }
+        Ok(results)
+    }
+
+    /// A call that can't be understood does nothing, and so is as harmless as one that reads.
+    fn class(&self, call: &ToolCall) -> Class {
+        let prepared = self.toolbox.get(&call.name).and_then(|tool| tool.prepare(&call.arguments).ok());
+        prepared.map_or(Class::Read, |prepared| prepared.class)
+    }
+
+    /// Numbers are given in the order of the model's message, before anything runs.
+    async fn number(&self, calls: &[ToolCall]) -> Result<Vec<Option<u32>>, StoreError> {
+        let numbered: Vec<_> = calls.iter().map(|call| self.toolbox.numbered(&call.name)).collect();
+        let count = u32::try_from(numbered.iter().filter(|numbered| **numbered).count()).unwrap_or(0);
+        let mut numbers = VecDeque::new();
+        if count > 0 {
+            let first = self.services.store.sessions().reserve_evidence(&self.evidence_of, count).await?;
+            numbers.extend(first..first + count);
+        }
+        Ok(numbered.into_iter().map(|numbered| if numbered { numbers.pop_front() } else { None }).collect())
+    }
+
+    async fn run_call(&self, call: &ToolCall, number: Option<u32>) -> Message {
+        let context = ToolContext {
+            session_id: self.session_id.clone(),
+            evidence_of: self.evidence_of.clone(),
+            turn_id: self.turn_id.clone(),
+            call_id: call.id.clone(),
+            now_ms: self.services.now(),
+            cancel: self.cancel.child_token(),
+        };
+        let on_start = |headline: &str| self.activity.start(&call.id, headline);
+        let invoked = invoke(&self.invoker, call, &self.toolbox, &context, number, &on_start).await;
+        self.activity.end(&call.id, &invoked);
+        Message::Tool { call_id: call.id.clone(), name: call.name.clone(), text: invoked.text }
+    }
+}
+
+impl Activity {
+    fn start(&self, call_id: &str, headline: &str) {
+        match self {
+            Self::Own(_) if headline.is_empty() => {}
+            Self::Own(progress) => progress.start(call_id, headline),
+            Self::Worker { progress, key, persona } => progress.start(key, &format!("{persona}: {headline}")),
+        }
+    }
+
+    fn end(&self, call_id: &str, invoked: &Invoked) {
+        if let Self::Own(progress) = self {
+            let went_well = invoked.state == CallState::Answered && invoked.found != Some(Found::SourceDown);
+            progress.end(call_id, if went_well { LineState::Done } else { LineState::Failed });
+        }
+    }
+}

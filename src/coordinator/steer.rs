@@ -1,0 +1,74 @@
+//! What people say during a turn: the asker's words go into the running turn at its next step, everybody else's open one
+//! later turn together. All of it lies in the `inbox` table; nothing is held in memory.
+
+use std::sync::Arc;
+
+use watchfloor_channel::{ConversationId, Inbound};
+
+use super::{Services, prompt};
+use crate::{
+    model::Message,
+    store::{InboxKind, InboxRow, NewMessage, StoreError},
+};
+
+/// A message as the adapter handed it over.
+pub(super) fn inbound(row: &InboxRow) -> Option<Inbound> {
+    serde_json::from_str(&row.payload)
+        .inspect_err(|error| tracing::error!(inbox.id = %row.id, %error, "an inbox row can't be read and is skipped"))
+        .ok()
+}
+
+/// A row of the transcript.
+pub(super) fn user_row(author: Option<&str>, text: String) -> NewMessage {
+    row(&Message::User { text }, author)
+}
+
+pub(super) fn row(message: &Message, author: Option<&str>) -> NewMessage {
+    let kind = match message {
+        Message::User { .. } => "user",
+        Message::Assistant { .. } => "assistant",
+        Message::Tool { .. } => "tool",
+    };
+    NewMessage {
+        kind: kind.to_owned(),
+        author: author.map(str::to_owned),
+        body: serde_json::to_string(message).unwrap_or_default(),
+    }
+}
+
+/// The asker's way into a running turn.
+#[derive(Debug)]
+pub(super) struct Steering {
+    pub services: Arc<Services>,
+    pub conversation: ConversationId,
+    pub session_id: String,
+    pub turn_id: String,
+    pub epoch: i64,
+    pub asker_id: String,
+}
+
+impl Steering {
+    /// Takes what the asker said since the last step into the transcript. After this the rows belong to the turn; what
+    /// isn't taken here stays pending and becomes the next turn.
+    pub(super) async fn take(&self) -> Result<Vec<Message>, StoreError> {
+        let at = &self.conversation;
+        let store = &self.services.store;
+        let pending = store.inbox().pending(at.channel.as_str(), &at.room, &at.thread).await?;
+        let said: Vec<_> = pending
+            .iter()
+            // What comes behind a stop waits for the turn after it.
+            .take_while(|row| row.kind != InboxKind::Stop)
+            .filter(|row| row.kind == InboxKind::Message && row.author_id == self.asker_id)
+            .filter_map(|row| Some((row.id.clone(), inbound(row)?)))
+            .collect();
+        if said.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<_> = said.iter().map(|(id, _)| id.clone()).collect();
+        let messages: Vec<_> =
+            said.iter().map(|(_, inbound)| Message::User { text: prompt::message(inbound) }).collect();
+        let rows = messages.iter().map(|message| row(message, Some(&self.asker_id))).collect();
+        store.turns().steer(&self.turn_id, &self.session_id, self.epoch, &ids, rows, self.services.now()).await?;
+        Ok(messages)
+    }
+}

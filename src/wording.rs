@@ -1,0 +1,126 @@
+//! Every sentence that a person in a chat can read. Each says what happened and what she can do next.
+
+use std::time::Duration;
+
+pub fn placeholder() -> String {
+    "Looking into it…".into()
+}
+
+pub fn waiting_for_slot(running: usize) -> String {
+    format!("Looking into it as soon as one of the {running} investigations under way is done…")
+}
+
+pub fn resumed() -> String {
+    "I was restarted and am going on where I was…".into()
+}
+
+/// `by` is how the person is shown in this chat.
+pub fn stopped(by: &str) -> String {
+    format!("Stopped by {by}. Mention me again to start over.")
+}
+
+pub fn stopped_because_thread_is_gone() -> String {
+    "Stopped: the message this thread hangs on was deleted. Mention me again in another message.".into()
+}
+
+pub fn incomplete(limit: &Limit) -> String {
+    match limit {
+        Limit::ModelCalls(count) => format!(
+            "This answer is incomplete: I reached my limit of {count} steps. Ask me to go on, or narrow the question."
+        ),
+        Limit::Time(limit) => format!(
+            "This answer is incomplete: I reached my time limit of {}. Ask me to go on, or narrow the question.",
+            spell(*limit)
+        ),
+        Limit::Length => "This answer was cut at the model's output limit. Ask me for the rest.".into(),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    ModelCalls(u32),
+    Time(Duration),
+    Length,
+}
+
+pub fn finished_notice(mention: &str) -> String {
+    format!("{mention} done: the answer is in my message above.")
+}
+
+pub fn no_answer() -> String {
+    "The model gave no answer, twice. Ask again; if it stays so, an operator should look at the model's provider."
+        .into()
+}
+
+pub fn model_not_configured(what: &str) -> String {
+    format!("I can't think yet: {what}. An operator has to set it and restart me; then ask again.")
+}
+
+pub fn model_rate_limited() -> String {
+    "The model's provider is limiting us and asked for a longer wait than I can make you sit through. Ask again in a few minutes.".into()
+}
+
+pub fn model_overloaded() -> String {
+    "The model's provider is overloaded and did not recover in time. Ask again in a minute.".into()
+}
+
+pub fn model_unavailable() -> String {
+    "I could not reach the model, also not on a second try. Ask again in a minute; operators find the reason in my log."
+        .into()
+}
+
+pub fn model_refused_key() -> String {
+    "The model's provider refuses our key. An operator has to mend it; then ask again.".into()
+}
+
+pub fn model_rejected() -> String {
+    "The model's provider rejected the request; asking the same again won't help. Operators find the reason in my log."
+        .into()
+}
+
+pub fn too_long() -> String {
+    "This thread has grown too long for the model. Mention me in a new thread with what matters, and I start fresh."
+        .into()
+}
+
+pub fn interrupted_too_often(times: i64) -> String {
+    format!("I was interrupted {times} times while working on this and gave up. Ask again to start over.")
+}
+
+pub fn internal_error() -> String {
+    "Something broke inside me while I worked on this. Ask again; operators find the reason in my log.".into()
+}
+
+pub fn not_allowed(whom: &str) -> String {
+    format!("I'm not allowed to answer you here. {whom} can change that.")
+}
+
+pub fn operators() -> String {
+    "The people who run me".into()
+}
+
+/// Beside the answer: what each cited result was.
+pub fn evidence_heading() -> &'static str {
+    "Evidence"
+}
+
+/// A time span as a person says it: `90 s`, `15 min`, `2 h`.
+pub fn spell(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_spelled_in_the_largest_fitting_unit() {
+        let spelled: Vec<_> = [0, 90, 120, 900, 7200].map(|s| spell(Duration::from_secs(s))).into();
+        assert_eq!(spelled, ["0 s", "90 s", "2 min", "15 min", "2 h"]);
+    }
+}
