@@ -1,7 +1,7 @@
 //! Calls to Slack's Web API: the token, the limit in time, and what an answer means. Which calls to make is left to the
 //! callers. Requests and answers are our own shapes, since the client's types refuse messages that Slack sends.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
@@ -31,6 +31,8 @@ pub(crate) struct Api {
     client: SlackHyperClient,
     app_token: SlackApiToken,
     bot_token: SlackApiToken,
+    /// For the sockets too.
+    pub(crate) tls: Arc<ClientConfig>,
     call_timeout: Duration,
     step_timeout: Duration,
 }
@@ -46,16 +48,15 @@ impl Api {
             Err(_) if config.api_url.scheme() == "http" => tls.with_root_certificates(RootCertStore::empty()),
             Err(error) => return Err(BuildError::Tls(format!("no root certificates: {error}"))),
         };
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls.with_no_client_auth())
-            .https_or_http()
-            .enable_all_versions();
+        let tls = tls.with_no_client_auth();
+        let connector = HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http().enable_all_versions();
         let connector = SlackClientHyperHttpsConnector::from(connector.build())
             .with_slack_api_url(config.api_url.as_str().trim_end_matches('/'));
         Ok(Self {
             client: SlackClient::new(connector),
             app_token: token(&config.app_token),
             bot_token: token(&config.bot_token),
+            tls: Arc::new(tls),
             call_timeout: config.call_timeout,
             step_timeout: config.step_timeout,
         })

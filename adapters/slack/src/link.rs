@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 use tokio_tungstenite::{
-    MaybeTlsStream, WebSocketStream, connect_async,
+    Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config,
     tungstenite::{self, Message},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -83,7 +83,8 @@ pub(crate) async fn run(shared: Arc<Shared>, said: mpsc::Sender<Said>, retire: C
     let open = async {
         let opened: Opened = shared.api.open_connection().await.map_err(End::NotOpened)?;
         let step = shared.config.step_timeout;
-        match timeout(step, connect_async(opened.url)).await {
+        let tls = Connector::Rustls(shared.api.tls.clone());
+        match timeout(step, connect_async_tls_with_config(opened.url, None, true, Some(tls))).await {
             Ok(Ok((socket, _))) => Ok(socket),
             Ok(Err(error)) => Err(End::Lost(format!("the socket can't be opened: {}", describe(&error)))),
             Err(_) => Err(End::Lost(format!("the socket did not open within {} s", step.as_secs()))),
