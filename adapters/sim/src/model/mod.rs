@@ -13,7 +13,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub use self::script::{ModelFault, ModelScript, Reply, Rule, ScriptError, ScriptedCall, Usage, When};
+pub use self::script::{ModelFault, ModelScript, Reply, Rule, ScriptedCall, Usage, When};
 use crate::{
     board::Board,
     server::{self, Door, Owner},

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::Value;
 
 use super::request::Asked;
-use crate::time::span_in_words;
+use crate::{ScriptError, time::span_in_words};
 
 /// A script file: a list of rules, or a mapping with `rules` and `unknown_tools`.
 #[derive(Clone, Debug, Default)]
@@ -18,11 +18,6 @@ pub struct ModelScript {
     /// Names that the model makes up on purpose; the referee lets them pass.
     pub unknown_tools: Vec<String>,
 }
-
-/// The message carries the line and the column.
-#[derive(Debug, thiserror::Error)]
-#[error("the script can't be read: {0}")]
-pub struct ScriptError(#[from] serde_yaml::Error);
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,3 +4,4 @@ mod model;
 mod slack_socket;
 mod slack_web;
 mod support;
+mod telemetry;
