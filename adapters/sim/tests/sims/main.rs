@@ -1,5 +1,7 @@
 //! The simulators, driven by bare clients: what they promise on the wire and what their verbs tell.
 
+mod model;
 mod slack_socket;
 mod slack_web;
 mod support;
+mod telemetry;

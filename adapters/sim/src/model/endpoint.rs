@@ -1,0 +1,219 @@
+//! `/v1/chat/completions` over HTTP: key, referee, the rule that answers, and how the bytes leave.
+
+use std::{collections::VecDeque, io, sync::Arc, time::Duration};
+
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use futures::stream;
+use serde_json::{Value, json};
+
+use super::{API_KEY, Shared, answer::Answer, referee, request::Asked, script::ModelFault};
+
+pub(crate) fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/v1/chat/completions", post(complete))
+        .route("/v1/models", get(models))
+        .layer(DefaultBodyLimit::max(64 * 1024 * 1024))
+        .with_state(shared)
+}
+
+async fn models(headers: HeaderMap) -> Response {
+    if let Some(refusal) = refuse_key(&headers) {
+        return refusal;
+    }
+    let model = json!({"id": "sim", "object": "model", "created": 1, "owned_by": "sim"});
+    Json(json!({"object": "list", "data": [model]})).into_response()
+}
+
+fn refuse_key(headers: &HeaderMap) -> Option<Response> {
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let right = given.and_then(|given| given.strip_prefix("Bearer ")) == Some(API_KEY);
+    let (kind, code) = ("invalid_request_error", Some("invalid_api_key"));
+    (!right).then(|| error(StatusCode::UNAUTHORIZED, "Incorrect API key provided.", kind, code))
+}
+
+fn error(status: StatusCode, message: &str, kind: &str, code: Option<&str>) -> Response {
+    let body = json!({"error": {"message": message, "type": kind, "param": null, "code": code}});
+    (status, Json(body)).into_response()
+}
+
+async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: Bytes) -> Response {
+    if let Some(refusal) = refuse_key(&headers) {
+        return refusal;
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let body: Value = match serde_json::from_str(&text) {
+        Ok(body) => body,
+        Err(problem) => {
+            let message = format!("the request is no JSON: {problem}");
+            shared.board.change(|state| state.complaints.push(message.clone()));
+            return error(StatusCode::BAD_REQUEST, &message, "invalid_request_error", None);
+        }
+    };
+    let asked = Asked::new(&body);
+    let chosen = shared.board.change(|state| {
+        state.requests.push(body.clone());
+        let mut verdict = referee::check(&body, &state.unknown_tools);
+        if verdict.is_ok() && !state.rewrites_allowed {
+            verdict = state.memory.check_prefix(&body, &text);
+        }
+        if let Err(complaint) = verdict {
+            state.complaints.push(complaint.clone());
+            return Err((StatusCode::BAD_REQUEST, complaint, "invalid_request_error"));
+        }
+        let fits = |entry: &&mut super::Entry| {
+            entry.rule.times.is_none_or(|times| entry.used < times) && entry.rule.when.holds(&asked)
+        };
+        let Some(entry) = state.rules.iter_mut().find(fits) else {
+            let complaint = format!("no rule of the script fits; {}", asked.last_words());
+            state.complaints.push(complaint.clone());
+            return Err((StatusCode::INTERNAL_SERVER_ERROR, complaint, "server_error"));
+        };
+        entry.used += 1;
+        let rule = entry.rule.clone();
+        state.answers += 1;
+        let calls = &mut state.calls;
+        let next_call = || {
+            *calls += 1;
+            format!("call_{calls}")
+        };
+        let answer = Answer::new(&rule.reply, state.answers, asked.model(), text.len(), next_call);
+        state.open += 1;
+        Ok((rule, answer))
+    });
+    let (rule, answer) = match chosen {
+        Ok(chosen) => chosen,
+        Err((status, message, kind)) => return error(status, &message, kind, None),
+    };
+    // From here on a client that goes away is noticed, because this future or the stream is dropped.
+    let open = Open { shared: Arc::clone(&shared), finished: false };
+    shared.wait_for_release().await;
+    if let Some(delay) = rule.delay {
+        tokio::time::sleep(delay).await;
+    }
+    let says_nothing = rule.reply.text.is_none() && rule.reply.calls.is_empty();
+    match &rule.fault {
+        Some(ModelFault::Status { status, retry_after }) => {
+            open.finish();
+            return failed(*status, *retry_after);
+        }
+        Some(ModelFault::Hang) if says_nothing || !asked.streams() => {
+            shared.stop.cancelled().await;
+            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+        }
+        Some(ModelFault::ErrorEvent(kind)) if !asked.streams() => {
+            open.finish();
+            return error(StatusCode::INTERNAL_SERVER_ERROR, "the simulated model failed", kind, Some(kind));
+        }
+        _ => {}
+    }
+    let include_usage = body.pointer("/stream_options/include_usage") == Some(&Value::Bool(true));
+    let steps = steps(&answer, asked.streams(), include_usage, rule.fault.as_ref());
+    let kind = if asked.streams() { "text/event-stream; charset=utf-8" } else { "application/json" };
+    let body = Body::from_stream(play(steps, rule.pace, open));
+    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], body).into_response()
+}
+
+fn failed(status: u16, retry_after: Option<u64>) -> Response {
+    let (kind, message) = match status {
+        429 => ("rate_limit_exceeded", "Rate limit reached."),
+        401 | 403 => ("invalid_request_error", "You may not do this."),
+        400 => ("invalid_request_error", "The request was refused."),
+        _ => ("server_error", "The server had an error."),
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = error(status, message, kind, Some(kind));
+    if let Some(wait) = retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, wait.into());
+    }
+    response
+}
+
+enum Step {
+    Send(Bytes),
+    Hang,
+    Break,
+}
+
+fn steps(answer: &Answer, streams: bool, include_usage: bool, fault: Option<&ModelFault>) -> VecDeque<Step> {
+    let mut pieces = if streams { answer.chunks(include_usage) } else { vec![answer.whole().to_string()] };
+    if streams {
+        pieces.push("data: [DONE]\n\n".to_owned());
+    }
+    let send = |piece: String| Step::Send(piece.into());
+    // The role, and the first piece of what is said.
+    let beginning = 2.min(pieces.len());
+    match fault {
+        None | Some(ModelFault::Status { .. }) => pieces.into_iter().map(send).collect(),
+        Some(ModelFault::CutAfterBytes(bytes)) => {
+            let mut all = pieces.concat().into_bytes();
+            all.truncate(*bytes);
+            [Step::Send(all.into()), Step::Break].into()
+        }
+        Some(ModelFault::Hang) => pieces.into_iter().take(beginning).map(send).chain([Step::Hang]).collect(),
+        Some(ModelFault::ErrorEvent(kind)) => {
+            let error = json!({"error": {"message": "the simulated model failed", "type": kind, "code": kind}});
+            let error = format!("data: {error}\n\n");
+            pieces.into_iter().take(beginning).chain([error]).map(send).collect()
+        }
+    }
+}
+
+fn play(
+    steps: VecDeque<Step>,
+    pace: Option<Duration>,
+    open: Open,
+) -> impl futures::Stream<Item = io::Result<Bytes>> + Send {
+    stream::unfold((steps, open, true), move |(mut steps, open, first)| async move {
+        match steps.pop_front() {
+            Some(Step::Send(bytes)) => {
+                if let Some(pace) = pace.filter(|_| !first) {
+                    tokio::time::sleep(pace).await;
+                }
+                Some((Ok(bytes), (steps, open, false)))
+            }
+            Some(Step::Hang) => {
+                open.shared.stop.cancelled().await;
+                None
+            }
+            Some(Step::Break) => {
+                // What was sent before shall leave the buffer first.
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                let broken = io::Error::from(io::ErrorKind::ConnectionReset);
+                Some((Err(broken), (VecDeque::new(), open, false)))
+            }
+            None => {
+                open.finish();
+                None
+            }
+        }
+    })
+}
+
+/// An answer under way, counted until it is complete or dropped.
+struct Open {
+    shared: Arc<Shared>,
+    finished: bool,
+}
+
+impl Open {
+    fn finish(mut self) {
+        self.finished = true;
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let abandoned = usize::from(!self.finished);
+        self.shared.board.change(|state| {
+            state.open -= 1;
+            state.abandoned += abandoned;
+        });
+    }
+}
