@@ -100,8 +100,8 @@ pub fn operators() -> String {
 }
 
 /// Beside the answer: what each cited result was.
-pub fn evidence_heading() -> &'static str {
-    "Evidence"
+pub fn sources_heading() -> &'static str {
+    "Sources"
 }
 
 /// A time span as a person says it: `90 s`, `15 min`, `2 h`.

@@ -105,7 +105,8 @@ impl Run {
         let started = Instant::now();
         let store = &self.services.store;
         let rows = store.messages().transcript(&self.session_id).await?;
-        let mut history = transcript::pair(transcript::parse(rows.iter().map(|row| row.body.as_str())));
+        let mut history =
+            transcript::pair(transcript::parse(rows.iter().map(|row| (row.kind.as_str(), row.body.as_str()))));
         let system: Arc<str> = prompt::system(&self.persona).into();
         let tools = self.toolbox.specs();
         let mut calls_made = 0;

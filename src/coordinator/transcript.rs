@@ -10,12 +10,17 @@ use crate::model::{Message, ToolCall};
 /// What stands in for a result that was never written.
 const NO_RESULT: &str = "No result: the call was interrupted. Call again if you still need it.";
 
-/// Rows of `chat_messages` in order. A row that can't be read is left out: better a gap than a conversation that can never
-/// go on.
-pub(super) fn parse<'a>(bodies: impl IntoIterator<Item = &'a str>) -> Vec<Message> {
-    bodies
-        .into_iter()
-        .filter_map(|body| match serde_json::from_str(body) {
+/// Kind of the row that holds what stood in a thread before the first mention. It is read after the mention was written
+/// down, and shown before it: the question comes last.
+pub(super) const THREAD: &str = "thread";
+
+/// Rows of `chat_messages` in order, each as its kind and body. A row that can't be read is left out: better a gap than a
+/// conversation that can never go on.
+pub(super) fn parse<'a>(rows: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Vec<Message> {
+    let is_thread = |(kind, _): &(&str, &str)| *kind == THREAD;
+    let thread_first = rows.clone().filter(is_thread).chain(rows.filter(|row| !is_thread(row)));
+    thread_first
+        .filter_map(|(_, body)| match serde_json::from_str(body) {
             Ok(message) => Some(message),
             Err(error) => {
                 tracing::error!(%error, "a transcript row can't be read and is left out");

@@ -21,11 +21,12 @@ use super::{
     reply::{Reply, Route},
     run::{Activity, End, Failure, Run},
     steer::{Steering, user_row},
+    transcript,
     view::Progress,
 };
 use crate::{
     persona,
-    store::{DeliveryRow, SessionRow, StoreError, Totals, TurnRow, TurnStatus},
+    store::{DeliveryRow, NewMessage, SessionRow, StoreError, Totals, TurnRow, TurnStatus},
     wording,
 };
 
@@ -237,7 +238,7 @@ impl Turn {
             Ok(Err(_)) | Err(_) => Some(prompt::thread_unreadable("the platform did not answer in time")),
         };
         if let Some(text) = text {
-            let rows = vec![user_row(None, text)];
+            let rows = vec![NewMessage { kind: transcript::THREAD.to_owned(), ..user_row(None, text) }];
             let store = services.store.messages();
             store.append(&self.session.id, &self.turn.id, Some(self.session.lease_epoch), rows, services.now()).await?;
         }

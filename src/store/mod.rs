@@ -17,6 +17,7 @@ mod open;
 mod overheard;
 mod sessions;
 mod sql;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod turn_open;
@@ -34,6 +35,7 @@ pub use self::{
     inbox::{Claim, Inbox, InboxKind, InboxRow, InboxState, NewInbox},
     messages::{MessageRow, Messages, NewMessage},
     sessions::{NewWorker, SessionKind, SessionRow, SessionStatus, Sessions},
+    tally::Tally,
     turn_open::{OpenTurn, OpenedTurn},
     turns::{Resumed, Totals, TurnRow, TurnStatus, Turns},
 };

@@ -20,7 +20,7 @@ pub(super) async fn cite(services: &Services, session_id: &str, text: &mut Strin
     if known.is_empty() {
         return Ok(());
     }
-    text.push_str(&format!("\n\n**{}**\n", wording::evidence_heading()));
+    text.push_str(&format!("\n\n**{}**\n", wording::sources_heading()));
     for (id, headline) in known.iter().take(LINES) {
         let headline = watchfloor_channel::text::one_line(headline, LINE_CHARS).replace('`', "'");
         text.push_str(&format!("\n- {id} `{headline}`"));
