@@ -177,6 +177,7 @@ impl Shared {
             }
         }
         let what = parcel.event_id.unwrap_or_else(|| "a button press".to_owned());
+        tracing::warn!(event.id = what, "never acknowledged to the simulated Slack");
         self.lines.change(|lines| lines.lost.push(what));
     }
 
