@@ -4,12 +4,13 @@ use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
-    body::{Body, Bytes},
+    body::Body,
     extract::{DefaultBodyLimit, State},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use bytes::Bytes;
 use futures::stream;
 use serde_json::{Value, json};
 
@@ -89,7 +90,10 @@ async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: 
     });
     let (rule, answer) = match chosen {
         Ok(chosen) => chosen,
-        Err((status, message, kind)) => return error(status, &message, kind, None),
+        Err((status, message, kind)) => {
+            tracing::warn!(%status, message, "request refused by the simulated model");
+            return error(status, &message, kind, None);
+        }
     };
     // From here on a client that goes away is noticed, because this future or the stream is dropped.
     let open = Open { shared: Arc::clone(&shared), finished: false };

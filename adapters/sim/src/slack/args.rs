@@ -1,10 +1,10 @@
 //! Arguments of a Web API call, whichever way they came: query, form or JSON.
 
 use axum::{
-    body::Bytes,
     extract::{Form, FromRequest, Query, Request},
     http::{Method, Uri, header},
 };
+use bytes::Bytes;
 use serde_json::{Map, Value};
 
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,10 @@ use std::{
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Shared, events, world::SentEvent};
+use super::{
+    Shared, events,
+    world::{SentEvent, World},
+};
 use crate::time;
 
 /// Open connections and envelopes under way.
@@ -140,7 +143,7 @@ impl Lines {
 impl Shared {
     /// Sends a new event, in the order of the calls.
     pub(crate) fn deliver(self: &Arc<Self>, event: Value) {
-        let event_id = self.world.change(|world| format!("Ev0SIM{:04}", world.next_id()));
+        let event_id = self.world.change(World::next_event_id);
         self.deliver_as(event, event_id, 0);
     }
 
@@ -177,6 +180,7 @@ impl Shared {
             }
         }
         let what = parcel.event_id.unwrap_or_else(|| "a button press".to_owned());
+        tracing::warn!(event.id = what, "never acknowledged to the simulated Slack");
         self.lines.change(|lines| lines.lost.push(what));
     }
 

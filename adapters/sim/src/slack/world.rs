@@ -30,6 +30,8 @@ pub(crate) struct World {
     pub(crate) started: Instant,
     /// Every event that was sent, so that it can be sent again.
     pub(crate) sent: Vec<SentEvent>,
+    /// Makes event ids differ from those of an earlier simulator, which a bot may remember.
+    born: u64,
     last_micros: u128,
     last_id: u64,
 }
@@ -99,6 +101,7 @@ impl World {
             mentions,
             started: Instant::now(),
             sent: Vec::new(),
+            born: time::now().as_secs(),
             last_micros: 0,
             last_id: 0,
         }
@@ -113,6 +116,11 @@ impl World {
     pub(crate) fn next_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
+    }
+
+    pub(crate) fn next_event_id(&mut self) -> String {
+        let id = self.next_id();
+        format!("Ev{:X}{id:04}", self.born)
     }
 
     pub(crate) fn open_dm(&mut self, person: &str) -> String {

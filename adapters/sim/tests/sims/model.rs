@@ -1,3 +1,5 @@
+//! The model endpoint: streams, rules, the referee and faults.
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

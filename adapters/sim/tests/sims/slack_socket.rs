@@ -1,3 +1,5 @@
+//! Socket Mode: which events come, on which connection, and what happens without an acknowledgement.
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

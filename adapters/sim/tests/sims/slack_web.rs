@@ -1,3 +1,5 @@
+//! The Web API: what is answered, what is refused, and what faults do.
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Recorded telemetry: fresh times, filters, refusals and outages.
+
 use serde_json::{Value, json};
 use watchfloor_sim::telemetry::{Source, TelemetryScript, TelemetrySim};
 
