@@ -29,6 +29,9 @@ pub struct Slack {
     pub bot_token: Option<SecretString>,
     pub signing_secret: Option<SecretString>,
     pub api_url: Url,
+    /// New messages per room, and edits over all rooms.
+    pub posts_per_minute: usize,
+    pub edits_per_minute: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +165,8 @@ impl Platform {
                 bot_token: section.secret("bot_token"),
                 signing_secret: section.secret("signing_secret"),
                 api_url: address(section, "api_url", "https://slack.com/api/")?,
+                posts_per_minute: section.count("posts_per_minute", 60, 1..=100_000),
+                edits_per_minute: section.count("edits_per_minute", 45, 1..=100_000),
             }),
             ChannelKind::Telegram => Self::Telegram(Telegram {
                 mode: section.choice("mode", TelegramMode::Polling),

@@ -54,8 +54,8 @@ impl SlackAdapter {
     pub fn new(config: SlackConfig) -> Result<Self, BuildError> {
         let api = Api::new(&config)?;
         Ok(Self {
+            features: features(&config),
             config: Arc::new(config),
-            features: features(),
             api: Arc::new(api),
             state: watch::Sender::new(ChannelState::Connecting),
             account: OnceCell::new(),
@@ -284,7 +284,9 @@ fn finding(what: &str, error: Option<CallError>) -> Finding {
     }
 }
 
-fn features() -> Features {
+fn features(config: &SlackConfig) -> Features {
+    let per_minute =
+        |count: u32, least: u32| Quota { count, per: Duration::from_secs(60), burst: (count / 20).max(least) };
     Features {
         // Rendering adds boundaries and escapes that a splitter can't foresee to the last character.
         max_text: 3_900,
@@ -292,8 +294,8 @@ fn features() -> Features {
         edits: true,
         edit_budget: None,
         min_edit_gap: Duration::from_secs(3),
-        posts: Quota { count: 1, per: Duration::from_secs(1), burst: 3 },
-        account_edits: Quota { count: 45, per: Duration::from_secs(60), burst: 10 },
+        posts: per_minute(config.posts_per_minute, 3),
+        account_edits: per_minute(config.edits_per_minute, 10),
         threads: true,
         buttons: false,
         files: false,

@@ -14,6 +14,10 @@ pub struct SlackConfig {
     /// `xoxb-…`: everything else.
     pub bot_token: SecretString,
     pub api_url: Url,
+    /// New messages per room. Slack grants about one a second, with short bursts.
+    pub posts_per_minute: u32,
+    /// Edits in the whole workspace. Slack grants 50 and more.
+    pub edits_per_minute: u32,
     /// A socket on which nothing arrives for this long, not even a ping, is dead.
     pub inbound_deadline: Duration,
     /// Limit for each step of a connect: fetching the address, the upgrade, the hello.
@@ -45,6 +49,8 @@ impl SlackConfig {
             app_token,
             bot_token,
             api_url,
+            posts_per_minute: 60,
+            edits_per_minute: 45,
             inbound_deadline: Duration::from_secs(45),
             step_timeout: Duration::from_secs(10),
             call_timeout: Duration::from_secs(20),

@@ -217,6 +217,9 @@ impl Drop for Open {
         let abandoned = usize::from(!self.finished);
         self.shared.board.change(|state| {
             state.open -= 1;
+            if self.finished {
+                state.ended.push(std::time::Instant::now());
+            }
             state.abandoned += abandoned;
         });
     }

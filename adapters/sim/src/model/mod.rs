@@ -52,6 +52,7 @@ struct State {
     calls: u64,
     answers: u64,
     open: usize,
+    ended: Vec<std::time::Instant>,
     abandoned: usize,
 }
 
@@ -157,6 +158,11 @@ impl ModelSim {
     /// Answers that ended early because the client went away or a fault broke them.
     pub fn abandoned(&self) -> usize {
         self.shared.board.look().abandoned
+    }
+
+    /// When the last byte of each answer left, in order.
+    pub fn ended(&self) -> Vec<std::time::Instant> {
+        self.shared.board.look().ended.clone()
     }
 
     /// Waits until exactly `count` answers are under way.
