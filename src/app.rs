@@ -83,6 +83,15 @@ impl App {
         let router = Router::new(services.clone());
         let inbox = Inbox::new(Arc::new(Intake::new(services, router.clone())));
 
+        let listener = TcpListener::bind(config.server.listen)
+            .await
+            .with_context(|| format!("server.listen: can't listen on {}", config.server.listen))?;
+        let address = listener.local_addr()?;
+        let recovered = router.recover().await.context("what an earlier run left can't be read")?;
+        if recovered > 0 {
+            tracing::info!(conversations = recovered, "going on where an earlier run stopped");
+        }
+
         let mut health = health_of_channels_off(&config);
         for (channel, adapter) in adapters {
             health.push(ChannelHealth {
@@ -92,15 +101,6 @@ impl App {
             });
             tasks.spawn(receive(adapter, inbox.clone(), taking.clone()));
         }
-        let recovered = router.recover().await.context("what an earlier run left can't be read")?;
-        if recovered > 0 {
-            tracing::info!(conversations = recovered, "going on where an earlier run stopped");
-        }
-
-        let listener = TcpListener::bind(config.server.listen)
-            .await
-            .with_context(|| format!("server.listen: can't listen on {}", config.server.listen))?;
-        let address = listener.local_addr()?;
         let routes = crate::http::routes(Http {
             store: store.clone(),
             clock: clock.clone(),
@@ -227,7 +227,6 @@ fn limits(config: &Config) -> coordinator::Limits {
         worker_timeout: limits.worker_timeout,
         workers_per_session: limits.workers_per_session,
         workers: limits.workers,
-        model_idle: limits.model_idle,
         history_limit: limits.history_limit,
         notify_after: limits.notify_after.unwrap_or_default(),
         default_max_turns: u32::try_from(config.agents.default_max_turns).unwrap_or(u32::MAX),

@@ -19,10 +19,6 @@ pub fn stopped(by: &str) -> String {
     format!("Stopped by {by}. Mention me again to start over.")
 }
 
-pub fn stopped_because_thread_is_gone() -> String {
-    "Stopped: the message this thread hangs on was deleted. Mention me again in another message.".into()
-}
-
 pub fn incomplete(limit: &Limit) -> String {
     match limit {
         Limit::ModelCalls(count) => format!(
@@ -32,6 +28,10 @@ pub fn incomplete(limit: &Limit) -> String {
             "This answer is incomplete: I reached my time limit of {}. Ask me to go on, or narrow the question.",
             spell(*limit)
         ),
+        Limit::Filtered => {
+            "This answer was cut by the model provider's content filter. Ask in other words, or ask for the rest."
+                .into()
+        }
         Limit::Length => "This answer was cut at the model's output limit. Ask me for the rest.".into(),
     }
 }
@@ -41,6 +41,7 @@ pub enum Limit {
     ModelCalls(u32),
     Time(Duration),
     Length,
+    Filtered,
 }
 
 pub fn finished_notice(mention: &str) -> String {

@@ -1,9 +1,9 @@
 //! The actor of one conversation: the only writer of its transcript, at most one running turn. It lives while there is work
-//! and keeps nothing in memory that the store doesn't hold.
+//! and believes the store, not its memory: each round begins with what is written there.
 
-use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use futures::FutureExt;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{ConversationId, Inbound, Sign, backoff::Backoff};
 
@@ -11,44 +11,46 @@ use super::{
     Router, Services,
     control::{Control, Why},
     prompt,
-    router::{Bell, Unfinished},
+    router::Bell,
     steer::{inbound, user_row},
-    turn::{Closed, Origin, Turn},
+    turn::{Closed, Turn},
 };
 use crate::store::{
-    DeliveryKind, InboxKind, InboxRow, OpenTurn, OpenedTurn, SessionRow, SessionStatus, StoreError, Totals, TurnStatus,
+    DeliveryKind, InboxKind, InboxRow, OpenTurn, OpenedTurn, SessionRow, SessionStatus, StoreError, Totals, TurnRow,
+    TurnStatus,
 };
+
+/// After an inbox that could not be read: nothing else would ring for what lies in it.
+const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 
 pub(super) struct Actor {
     pub router: Router,
     pub services: Arc<Services>,
     pub conversation: ConversationId,
     pub bell: Arc<Bell>,
+    /// No new turns.
     pub closing: CancellationToken,
+    /// Running turns are told to end.
     pub ending: CancellationToken,
 }
 
-/// What a look at the inbox led to.
+/// What one round led to.
 enum Work {
     Done,
     Nothing,
-    /// A turn is still open in the store.
-    Left(Box<Unfinished>),
+    /// The turn is still open in the store: taken up again after a pause, or by the next process.
+    Left,
+    /// Another process works on this conversation now.
+    Lost,
 }
 
 impl Actor {
-    pub(super) async fn run(self, mut unfinished: Option<Unfinished>) {
+    pub(super) async fn run(self) {
         let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(30));
-        loop {
+        while !self.closing.is_cancelled() {
             self.bell.clear();
-            let worked = match &unfinished {
-                Some(left) => self.resume(left).await,
-                None if self.closing.is_cancelled() => return,
-                None => self.next().await,
-            };
-            match worked {
+            match self.round().await {
                 Ok(Work::Done) => {
-                    unfinished = None;
                     backoff.reset();
                     continue;
                 }
@@ -58,7 +60,11 @@ impl Actor {
                     }
                     continue;
                 }
-                Ok(Work::Left(left)) => unfinished = Some(*left),
+                Ok(Work::Lost) | Err(StoreError::LostLease) => {
+                    tracing::warn!(conversation.id = %self.conversation, "another process has taken over this conversation");
+                    return self.router.abandon(&self.conversation);
+                }
+                Ok(Work::Left) => {}
                 Err(error) => {
                     tracing::error!(conversation.id = %self.conversation, %error, "a conversation waits for the store");
                 }
@@ -70,44 +76,35 @@ impl Actor {
         }
     }
 
-    /// Takes what lies in front: a stop with nothing to stop, or all messages up to the next stop as one turn.
-    async fn next(&self) -> Result<Work, StoreError> {
+    /// An open turn comes first, then a stop with nothing to stop, then all messages up to the next stop as one turn.
+    async fn round(&self) -> Result<Work, StoreError> {
+        let at = &self.conversation;
+        let store = &self.services.store;
+        if let Some((turn, session)) = store.turns().open_in(at.channel.as_str(), &at.room, &at.thread).await? {
+            return self.resume(turn, session).await;
+        }
         let pending = self.pending().await?;
         let Some(first) = pending.first() else { return Ok(Work::Nothing) };
         if first.kind == InboxKind::Stop {
-            self.services.store.inbox().finish(std::slice::from_ref(&first.id)).await?;
+            store.inbox().finish(std::slice::from_ref(&first.id)).await?;
             self.react(first, Sign::Done);
             return Ok(Work::Done);
         }
-        let mut rows = Vec::new();
+        let mut unreadable = Vec::new();
         let mut said = Vec::new();
         for row in pending.iter().take_while(|row| row.kind != InboxKind::Stop) {
             match inbound(row) {
                 Some(inbound) => said.push((row, inbound)),
-                // It can't be read, now or later; it was logged.
-                None => rows.push(row.id.clone()),
+                // Not now and not later; it was logged.
+                None => unreadable.push(row.id.clone()),
             }
         }
-        let Some((opener, first_said)) = said.first() else {
-            self.services.store.inbox().finish(&rows).await?;
-            return Ok(Work::Done);
-        };
-        let OpenedTurn { session, turn, placeholder, is_first } = self.open(opener, &said).await?;
-        let origin = if is_first && !first_said.starts_thread && !self.conversation.thread.is_empty() {
-            Origin::FirstInThread { opened_by: said.iter().map(|(_, inbound)| inbound.message_key.clone()).collect() }
-        } else {
-            Origin::Message
-        };
-        let turn = Turn {
-            services: self.services.clone(),
-            conversation: self.conversation.clone(),
-            session,
-            turn,
-            placeholder,
-            control: Control::default(),
-            origin,
-        };
-        self.attend(turn).await
+        if !unreadable.is_empty() {
+            store.inbox().finish(&unreadable).await?;
+        }
+        let Some((opener, _)) = said.first() else { return Ok(Work::Done) };
+        let OpenedTurn { session, turn, placeholder } = self.open(opener, &said).await?;
+        self.attend(Turn::new(self.services.clone(), self.conversation.clone(), session, turn, placeholder)).await
     }
 
     /// One transaction: session, turn, transcript rows, taken inbox rows and the intended placeholder.
@@ -142,14 +139,14 @@ impl Actor {
             .await
     }
 
-    /// Goes on with a turn that an earlier process left open: in the same placeholder, from the same transcript.
-    async fn resume(&self, (turn, session): &Unfinished) -> Result<Work, StoreError> {
+    /// Goes on with a turn that was left open: in the same placeholder, from the same transcript.
+    async fn resume(&self, turn: TurnRow, session: SessionRow) -> Result<Work, StoreError> {
         let store = &self.services.store;
         let now = self.services.now();
         let resumed = store.turns().resume(&turn.id, &self.services.owner, now).await?;
-        let Some(turn) = store.turns().get(&turn.id).await? else { return Ok(Work::Done) };
-        let session = SessionRow { lease_epoch: resumed.epoch, ..session.clone() };
-        // What an earlier process had under way will not come back; the transcript shows it as interrupted.
+        let turn = TurnRow { attempts: resumed.attempts, ..turn };
+        let session = SessionRow { lease_epoch: resumed.epoch, ..session };
+        // What was under way will not come back; the transcript shows it as interrupted.
         let mut sessions = vec![session.id.clone()];
         for worker in store.sessions().running_workers(&session.id).await? {
             store.sessions().set_status(&worker.id, SessionStatus::Failed, now).await?;
@@ -167,58 +164,59 @@ impl Actor {
             store.turns().close(&turn.id, TurnStatus::Failed, reason, Totals::default(), now).await?;
             return Ok(Work::Done);
         };
-        tracing::info!(turn.id = %turn.id, attempts = resumed.attempts, "going on with a turn after a restart");
-        let turn = Turn {
-            services: self.services.clone(),
-            conversation: self.conversation.clone(),
-            session,
-            origin: Origin::Restart { attempts: resumed.attempts },
-            turn,
-            placeholder,
-            control: Control::default(),
-        };
-        self.attend(turn).await
+        tracing::info!(turn.id = %turn.id, attempts = turn.attempts, "going on with a turn that was left open");
+        self.attend(Turn::new(self.services.clone(), self.conversation.clone(), session, turn, placeholder)).await
     }
 
-    /// Runs a turn and listens meanwhile.
+    /// Runs a turn and listens meanwhile. The turn is a task of its own: reading the inbox never holds it up, and a panic
+    /// in it does not take the conversation with it.
     async fn attend(&self, turn: Turn) -> Result<Work, StoreError> {
-        let control = turn.control.clone();
-        let left = (turn.turn.clone(), turn.session.clone());
+        let (control, turn_id) = (turn.control(), turn.id().to_owned());
+        let mut running = JoinSet::new();
+        running.spawn(turn.run(self.ending.clone()));
         let mut seen = HashSet::new();
         let mut stops = Vec::new();
-        self.listen(&control, &mut seen, &mut stops).await;
-        // A panic in one turn must not take the conversation with it.
-        let mut running = std::pin::pin!(AssertUnwindSafe(turn.run()).catch_unwind());
+        let mut heard = self.listen(&control, &mut seen, &mut stops).await;
         let ended = loop {
             tokio::select! {
-                ended = &mut running => break ended,
+                ended = running.join_next() => break ended,
                 () = self.bell.heard() => {
                     self.bell.clear();
-                    self.listen(&control, &mut seen, &mut stops).await;
+                    heard = self.listen(&control, &mut seen, &mut stops).await;
+                }
+                () = tokio::time::sleep(LISTEN_AGAIN), if !heard => {
+                    heard = self.listen(&control, &mut seen, &mut stops).await;
                 }
                 () = self.ending.cancelled(), if control.why().is_none() => control.stop(Why::Shutdown),
             }
         };
-        if !stops.is_empty() {
-            self.services.store.inbox().finish(&stops).await?;
-        }
-        match ended {
-            Ok(Closed::Yes) => Ok(Work::Done),
-            Ok(Closed::Left) => Ok(Work::Left(Box::new(left))),
-            Err(_) => {
-                tracing::error!(turn.id = %left.0.id, "a turn panicked and is taken up again");
-                Ok(Work::Left(Box::new(left)))
+        let closed = match ended {
+            Some(Ok(closed)) => closed,
+            Some(Err(error)) => {
+                tracing::error!(turn.id = %turn_id, %error, "a turn broke and is taken up again");
+                Closed::Left
             }
-        }
+            None => Closed::Left,
+        };
+        Ok(match closed {
+            Closed::Yes => {
+                if !stops.is_empty() {
+                    self.services.store.inbox().finish(&stops).await?;
+                }
+                Work::Done
+            }
+            Closed::Left => Work::Left,
+            Closed::Lost => Work::Lost,
+        })
     }
 
-    /// Who says stop is heard at once; everybody else sees that her message was taken.
-    async fn listen(&self, control: &Control, seen: &mut HashSet<String>, stops: &mut Vec<String>) {
+    /// Who says stop is heard at once; everybody else sees that her message was taken. False: the inbox can't be read now.
+    async fn listen(&self, control: &Control, seen: &mut HashSet<String>, stops: &mut Vec<String>) -> bool {
         let pending = match self.pending().await {
             Ok(pending) => pending,
             Err(error) => {
                 tracing::error!(conversation.id = %self.conversation, %error, "new messages can't be read now");
-                return;
+                return false;
             }
         };
         for row in pending {
@@ -229,11 +227,13 @@ impl Actor {
                 InboxKind::Stop => {
                     let by = row.author_name.clone().unwrap_or_else(|| self.mention(&row.author_id));
                     control.stop(Why::Said { by });
+                    self.react(&row, Sign::Done);
                     stops.push(row.id);
                 }
                 _ => self.react(&row, Sign::Taken),
             }
         }
+        true
     }
 
     async fn pending(&self) -> Result<Vec<InboxRow>, StoreError> {

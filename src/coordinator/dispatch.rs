@@ -7,14 +7,14 @@ mod stop;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use tokio::sync::{Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Services, view::Progress};
-use crate::{store::Totals, tools::SharedTool};
+use crate::{model::ModelProvider, store::Totals, tools::SharedTool};
 
 pub(super) use agent::AgentTool;
 use say::SendMessage;
@@ -31,6 +31,8 @@ pub(super) struct Dispatch {
     /// Workers are tasks of the conversation: it waits for them at the turn's end.
     pub tasks: TaskTracker,
     pub slots: Semaphore,
+    /// The coordinator's own model, for personas that name none.
+    model: OnceLock<(Arc<dyn ModelProvider>, Arc<str>)>,
     workers: Mutex<BTreeMap<String, Worker>>,
     /// What finished workers used.
     spent: Mutex<Totals>,
@@ -65,9 +67,14 @@ impl Dispatch {
             progress,
             shown,
             tasks,
+            model: OnceLock::new(),
             workers: Mutex::default(),
             spent: Mutex::default(),
         })
+    }
+
+    pub(super) fn inherit(&self, provider: &Arc<dyn ModelProvider>, model: &Arc<str>) {
+        self.model.get_or_init(|| (provider.clone(), model.clone()));
     }
 
     pub(super) fn tools(self: &Arc<Self>) -> Vec<SharedTool> {

@@ -116,7 +116,11 @@ impl Intake {
                 self.router.wake(at);
                 Ok(Verdict::Taken)
             }
-            Claim::Duplicate => Ok(Verdict::Duplicate),
+            Claim::Duplicate => {
+                // Perhaps claimed by an attempt that never heard so, and then nobody was woken.
+                self.router.wake(at);
+                Ok(Verdict::Duplicate)
+            }
         }
     }
 

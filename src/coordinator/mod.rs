@@ -46,8 +46,6 @@ pub struct Limits {
     pub worker_timeout: Duration,
     pub workers_per_session: usize,
     pub workers: usize,
-    /// Silence of a model's stream that ends the call.
-    pub model_idle: Duration,
     /// Overheard messages kept per thread.
     pub history_limit: usize,
     /// A longer turn ends with one short reply that mentions the asker; zero = never.

@@ -15,10 +15,11 @@ const BASE: &str = include_str!("prompt/base.md");
 /// Longest text of one message from outside that enters a transcript.
 const MESSAGE_CHARS: usize = 32_000;
 const CONTEXT_CHARS: usize = 2_000;
-const REMINDER_CHARS: usize = 2_000;
+const REMINDER_CHARS: usize = 4_000;
 
 /// The tags we write ourselves.
-const OURS: [&str; 7] = ["message", "overheard", "thread", "system-reminder", "critical-reminder", "report", "result"];
+const OURS: [&str; 8] =
+    ["runtime", "message", "overheard", "thread", "system-reminder", "critical-reminder", "report", "result"];
 
 pub(super) fn system(persona: &Persona) -> String {
     let mut text = format!("You are the persona {}.\n", persona.name);
@@ -97,6 +98,11 @@ pub(super) fn thread(messages: &[Overheard]) -> Option<String> {
 /// The thread could not be read.
 pub(super) fn thread_unreadable(remedy: &str) -> String {
     format!("<thread>\nThe earlier messages of this thread could not be read: {}\n</thread>", defuse(remedy))
+}
+
+/// After a stop: nobody waits for that answer any more.
+pub(super) fn stopped() -> String {
+    "<runtime>The turn was stopped by a person. What was asked before this needs no answer.</runtime>".into()
 }
 
 fn envelope(tag: &str, name: &str, id: &str, at: i64, text: &str, limit: usize) -> String {

@@ -2,7 +2,7 @@
 //! twice, or for nothing, does no harm.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use watchfloor_channel::{ChannelId, ConversationId};
 
 use super::{Services, conversation};
-use crate::store::{SessionRow, StoreError, TurnRow};
+use crate::store::StoreError;
 
 #[derive(Clone, Debug)]
 pub struct Router(Arc<Inner>);
@@ -55,8 +55,20 @@ impl Bell {
     }
 }
 
-/// A turn that an earlier process left open.
-pub(super) type Unfinished = (TurnRow, SessionRow);
+/// A conversation's place among the open ones, given up however its actor ends: a thread whose bell nobody hears would be
+/// deaf until the next start.
+struct Seat {
+    router: Router,
+    conversation: ConversationId,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.router.abandon(&self.conversation);
+        }
+    }
+}
 
 impl Router {
     pub fn new(services: Arc<Services>) -> Self {
@@ -69,35 +81,53 @@ impl Router {
         }))
     }
 
+    /// Says that there may be work for a conversation.
     pub fn wake(&self, conversation: &ConversationId) {
-        self.enter(conversation, None);
+        let mut open = self.lock();
+        if let Some(bell) = open.get(conversation) {
+            bell.ring();
+            return;
+        }
+        if self.0.closing.is_cancelled() {
+            return;
+        }
+        let bell = Arc::new(Bell::default());
+        bell.ring();
+        open.insert(conversation.clone(), bell.clone());
+        drop(open);
+        let actor = conversation::Actor {
+            router: self.clone(),
+            services: self.0.services.clone(),
+            conversation: conversation.clone(),
+            bell,
+            closing: self.0.closing.clone(),
+            ending: self.0.ending.clone(),
+        };
+        let seat = Seat { router: self.clone(), conversation: conversation.clone() };
+        self.0.tracker.spawn(async move {
+            let _seat = seat;
+            actor.run().await;
+        });
     }
 
-    /// Goes on with what an earlier process left: open turns first, then messages nobody has taken. Conversations of a
-    /// channel that is off now wait for the start at which it is on again.
+    /// Goes on with what an earlier process left: open turns and messages nobody has taken. Conversations of a channel that
+    /// is off now wait for the start at which it is on again. Before anything new is received.
     pub async fn recover(&self) -> Result<usize, StoreError> {
-        let services = &self.0.services;
-        let mut recovered = 0;
-        for unfinished in services.store.turns().running().await? {
-            let (_, session) = &unfinished;
-            let conversation = ConversationId {
-                channel: ChannelId::new(&session.channel),
-                room: session.room.clone(),
-                thread: session.thread.clone(),
-            };
-            if services.channels.contains_key(&conversation.channel) {
-                recovered += 1;
-                self.enter(&conversation, Some(unfinished));
-            }
-        }
-        for (channel, room, thread) in services.store.inbox().conversations_with_pending().await? {
-            let conversation = ConversationId { channel: ChannelId::new(channel), room, thread };
-            if services.channels.contains_key(&conversation.channel) {
-                recovered += 1;
-                self.wake(&conversation);
-            }
-        }
-        Ok(recovered)
+        let store = &self.0.services.store;
+        let turns = store.turns().running().await?.into_iter().map(|(_, session)| {
+            let id = |channel: &str| ChannelId::new(channel);
+            ConversationId { channel: id(&session.channel), room: session.room, thread: session.thread }
+        });
+        let waiting = store
+            .inbox()
+            .conversations_with_pending()
+            .await?
+            .into_iter()
+            .map(|(channel, room, thread)| ConversationId { channel: ChannelId::new(channel), room, thread });
+        let mut left: HashSet<_> = turns.chain(waiting).collect();
+        left.retain(|conversation| self.0.services.channels.contains_key(&conversation.channel));
+        left.iter().for_each(|conversation| self.wake(conversation));
+        Ok(left.len())
     }
 
     /// No new turns; waits for the running ones.
@@ -125,30 +155,6 @@ impl Router {
         self.0.tracker.spawn(task);
     }
 
-    fn enter(&self, conversation: &ConversationId, unfinished: Option<Unfinished>) {
-        let mut open = self.lock();
-        if let Some(bell) = open.get(conversation) {
-            bell.ring();
-            return;
-        }
-        if self.0.closing.is_cancelled() {
-            return;
-        }
-        let bell = Arc::new(Bell::default());
-        bell.ring();
-        open.insert(conversation.clone(), bell.clone());
-        drop(open);
-        let actor = conversation::Actor {
-            router: self.clone(),
-            services: self.0.services.clone(),
-            conversation: conversation.clone(),
-            bell,
-            closing: self.0.closing.clone(),
-            ending: self.0.ending.clone(),
-        };
-        self.0.tracker.spawn(actor.run(unfinished));
-    }
-
     /// Closes a conversation that found no work, unless its bell rang meanwhile.
     pub(super) fn retire(&self, conversation: &ConversationId, bell: &Bell) -> bool {
         let mut open = self.lock();
@@ -157,6 +163,11 @@ impl Router {
         }
         open.remove(conversation);
         true
+    }
+
+    /// Closes a conversation whatever its bell says.
+    pub(super) fn abandon(&self, conversation: &ConversationId) {
+        self.lock().remove(conversation);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, Arc<Bell>>> {

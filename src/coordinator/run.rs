@@ -4,7 +4,7 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use futures::{StreamExt, future::join_all};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -22,6 +22,9 @@ use crate::{
     tools::{CallState, Class, Found, Invoked, Invoker, ToolContext, Toolbox, invoke},
     wording::Limit,
 };
+
+/// What a run has beyond its time limit for the last answer.
+const LAST_WORDS: Duration = Duration::from_secs(120);
 
 /// Everything one run needs.
 pub(super) struct Run {
@@ -110,6 +113,12 @@ impl Run {
         let system: Arc<str> = prompt::system(&self.persona).into();
         let tools = self.toolbox.specs();
         let mut calls_made = 0;
+        // Interrupted between its last word and the turn's end: it has said everything.
+        if let Some(Message::Assistant { text, calls, .. }) = history.last()
+            && calls.is_empty()
+        {
+            return Ok(End::Answered { text: text.clone(), limit: None });
+        }
         loop {
             if self.cancel.is_cancelled() {
                 return Ok(End::Stopped);
@@ -130,9 +139,14 @@ impl Run {
                 reminder: Some(prompt::reminder(&self.persona, self.catalog.as_deref(), self.services.now())),
                 tool_choice: if limit.is_some() { ToolChoice::None } else { ToolChoice::Auto },
             };
-            let completion = match self.step(request, limit.is_some(), totals).await {
+            let hard_end = started + self.time_limit + LAST_WORDS;
+            let completion = match self.step(request, limit.is_some(), hard_end, totals).await {
                 Ok(completion) => completion,
                 Err(Broken::Stopped) => return Ok(End::Stopped),
+                // At the limit, with calls alone: what it said on the way is better than nothing.
+                Err(Broken::Empty) if limit.is_some() && narration(&history).is_some() => {
+                    return Ok(End::Answered { text: narration(&history).unwrap_or_default(), limit });
+                }
                 Err(Broken::Model(error)) => return Ok(End::Failed(Failure::Model(error))),
                 Err(Broken::Empty) => return Ok(End::Failed(Failure::Empty)),
             };
@@ -147,24 +161,43 @@ impl Run {
             self.write(std::slice::from_ref(&said)).await?;
             history.push(said);
             if calls.is_empty() {
-                let limit = limit.or((stop == StopReason::Length).then_some(Limit::Length));
+                let cut = match stop {
+                    StopReason::Length => Some(Limit::Length),
+                    StopReason::Filtered => Some(Limit::Filtered),
+                    StopReason::End | StopReason::ToolCalls => None,
+                };
+                let limit = limit.or(cut);
                 return Ok(End::Answered { text, limit });
             }
             totals.tool_calls += i64::try_from(calls.len()).unwrap_or(i64::MAX);
             let results = self.run_calls(&calls).await?;
+            // Results of a stopped batch say more about the stop than about the world; the transcript shows the calls as
+            // interrupted.
+            if self.cancel.is_cancelled() {
+                return Ok(End::Stopped);
+            }
             self.write(&results).await?;
             history.extend(results);
         }
     }
 
     /// One answer of the model, with one repetition if it broke off or said nothing: nobody has seen any of it yet.
-    async fn step(&self, request: ModelRequest, last: bool, totals: &mut Totals) -> Result<Completion, Broken> {
+    async fn step(
+        &self,
+        request: ModelRequest,
+        last: bool,
+        hard_end: Instant,
+        totals: &mut Totals,
+    ) -> Result<Completion, Broken> {
         let mut retried = false;
         loop {
             totals.model_calls += 1;
             let outcome = tokio::select! {
                 outcome = self.collect(request.clone()) => outcome,
                 () = self.cancel.cancelled() => return Err(Broken::Stopped),
+                () = sleep_until(hard_end) => {
+                    return Err(Broken::Model(ModelError::Unavailable("still talking at the time limit".into())));
+                }
             };
             let broken = match outcome {
                 Ok(completion) => {
@@ -189,19 +222,17 @@ impl Run {
         }
     }
 
+    /// A step's own text is held until its stream ends: with a call it is narration, without one the answer. The provider
+    /// ends a stream that falls silent.
     async fn collect(&self, request: ModelRequest) -> Result<Completion, ModelError> {
-        let idle = self.services.limits.model_idle;
         let mut stream = self.provider.stream(request);
-        loop {
-            match timeout(idle, stream.next()).await {
-                Ok(Some(Ok(ModelEvent::Done(completion)))) => return Ok(completion),
-                // A step's own text is held until its stream ends: with a call it is narration, without one the answer.
-                Ok(Some(Ok(ModelEvent::Text(_) | ModelEvent::CallStarted { .. }))) => {}
-                Ok(Some(Err(error))) => return Err(error),
-                Ok(None) => return Err(ModelError::Unavailable("the stream ended without an end".into())),
-                Err(_) => return Err(ModelError::Unavailable(format!("silent for {} s", idle.as_secs()))),
+        while let Some(event) = stream.next().await {
+            match event? {
+                ModelEvent::Done(completion) => return Ok(completion),
+                ModelEvent::Text(_) | ModelEvent::CallStarted { .. } => {}
             }
         }
+        Err(ModelError::Unavailable("the stream ended without an end".into()))
     }
 
     async fn write(&self, messages: &[Message]) -> Result<(), StoreError> {
@@ -259,6 +290,14 @@ impl Run {
         self.activity.end(&call.id, &invoked);
         Message::Tool { call_id: call.id.clone(), name: call.name.clone(), text: invoked.text }
     }
+}
+
+/// The newest text said beside calls.
+fn narration(history: &[Message]) -> Option<String> {
+    history.iter().rev().find_map(|message| match message {
+        Message::Assistant { text, .. } if !text.trim().is_empty() => Some(text.clone()),
+        _ => None,
+    })
 }
 
 impl Activity {

@@ -10,17 +10,18 @@ use std::{
 };
 
 use tokio::time::timeout;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use watchfloor_channel::{ConversationId, SendError};
 
 use super::{
     Services,
     control::{Control, Why},
     dispatch::{self, Dispatch},
+    outlet::Undelivered,
     prompt,
-    reply::{Reply, Route},
+    reply::{Reply, ReplyError, Route},
     run::{Activity, End, Failure, Run},
-    steer::{Steering, user_row},
+    steer::{Steering, inbound, user_row},
     transcript,
     view::Progress,
 };
@@ -42,98 +43,110 @@ const CONTEXT_MESSAGES: usize = 20;
 const WORKERS_END_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) struct Turn {
-    pub services: Arc<Services>,
-    pub conversation: ConversationId,
-    pub session: SessionRow,
-    pub turn: TurnRow,
-    pub placeholder: DeliveryRow,
-    pub control: Control,
-    pub origin: Origin,
-}
-
-/// Where a turn comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// The first of its conversation, in the middle of a thread: what stands there is read as context, but for the
-    /// messages that opened the turn.
-    FirstInThread {
-        opened_by: Vec<String>,
-    },
-    Message,
-    /// Left open by an earlier process, begun this often by now.
-    Restart {
-        attempts: i64,
-    },
+    services: Arc<Services>,
+    conversation: ConversationId,
+    session: SessionRow,
+    turn: TurnRow,
+    placeholder: DeliveryRow,
+    control: Control,
 }
 
 /// How the actor goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
     Yes,
-    /// The turn's row stays open: the next start goes on with it.
+    /// The turn's row stays open: this process or the next goes on with it.
     Left,
+    /// Another process has taken the conversation over.
+    Lost,
 }
 
 impl Turn {
-    pub(super) async fn run(self) -> Closed {
-        match self.run_and_close().await {
+    pub(super) fn new(
+        services: Arc<Services>,
+        conversation: ConversationId,
+        session: SessionRow,
+        turn: TurnRow,
+        placeholder: DeliveryRow,
+    ) -> Self {
+        Self { services, conversation, session, turn, placeholder, control: Control::default() }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.turn.id
+    }
+
+    pub(super) fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// `ending`: whatever can go on after the next start waits no longer.
+    pub(super) async fn run(self, ending: CancellationToken) -> Closed {
+        // However this ends, nothing that it began goes on.
+        let _calls = self.control.token().clone().drop_guard();
+        match self.run_and_close(&ending).await {
             Ok(closed) => closed,
+            Err(StoreError::LostLease) => Closed::Lost,
             Err(error) => {
-                tracing::error!(%error, "a turn could not be written down and is left to the next start");
+                tracing::error!(turn.id = %self.turn.id, %error, "a turn could not be written down and is left open");
                 Closed::Left
             }
         }
     }
 
-    async fn run_and_close(self) -> Result<Closed, StoreError> {
+    /// Begun by an earlier process, or earlier by this one.
+    fn is_resumed(&self) -> bool {
+        self.turn.attempts > 1
+    }
+
+    async fn run_and_close(&self, ending: &CancellationToken) -> Result<Closed, StoreError> {
         let services = &self.services;
         let Some(channel) = services.channels.get(&self.conversation.channel) else { return Ok(Closed::Left) };
-        let restarted = matches!(self.origin, Origin::Restart { .. });
-        let started = tokio::time::Instant::now();
         let tasks = TaskTracker::new();
-        let progress = Progress::new(if restarted { wording::resumed() } else { wording::placeholder() });
+        let progress = Progress::new(if self.is_resumed() { wording::resumed() } else { wording::placeholder() });
         let route = Route {
             services: services.clone(),
             outlet: channel.outlet.clone(),
             conversation: self.conversation.clone(),
             session_id: self.session.id.clone(),
             turn_id: self.turn.id.clone(),
-            unsure: Arc::new(AtomicBool::new(restarted)),
+            unsure: Arc::new(AtomicBool::new(self.is_resumed())),
         };
         let reply = Reply::start(route, (&self.placeholder).into(), progress.subscribe(), self.control.clone(), &tasks);
+        let dispatch = Dispatch::new(dispatch::Parts {
+            services: services.clone(),
+            session_id: self.session.id.clone(),
+            turn_id: self.turn.id.clone(),
+            asker: self.turn.asker_id.clone(),
+            progress: progress.clone(),
+            shown: reply.shown(),
+            tasks: tasks.clone(),
+        });
 
-        let (conclusion, totals) = match Conclusion::stored(&self.turn) {
-            // Thought out before the restart: show it, don't think again.
-            Some(conclusion) => (conclusion, Totals::default()),
-            None => {
-                let (end, totals) = self.think(&progress, &reply, &tasks).await;
-                if self.control.why() == Some(Why::Shutdown) {
-                    reply.quiet().await;
-                    return Ok(Closed::Left);
-                }
-                let mut conclusion = Conclusion::of(end, self.control.why());
-                footer::cite(services, &self.session.id, &mut conclusion.text).await?;
-                let store = services.store.turns();
-                store.answer(&self.turn.id, &conclusion.text, conclusion.complete, conclusion.reason.clone()).await?;
-                (conclusion, totals)
-            }
-        };
-
+        let concluded = self.conclude(&progress, &dispatch).await;
+        // Workers end with their turn, and one message has one writer.
+        self.control.token().cancel();
         let route = reply.quiet().await;
         tasks.close();
         if timeout(WORKERS_END_WITHIN, tasks.wait()).await.is_err() {
             tracing::error!(turn.id = %self.turn.id, tasks = tasks.len(), "tasks of a turn did not end in time");
         }
+        let Some((conclusion, mut totals)) = concluded? else { return Ok(Closed::Left) };
+        totals += dispatch.spent();
+
         if conclusion.shown {
-            if let Err(error) = route.finish(&conclusion.body()).await {
-                tracing::error!(conversation.id = %self.conversation, turn.id = %self.turn.id, %error, "the answer could not be shown");
-            }
-            let notify_after = services.limits.notify_after;
-            if conclusion.status == TurnStatus::Answered && !notify_after.is_zero() && started.elapsed() >= notify_after
-            {
-                let mention = channel.outlet.adapter().mention(&self.turn.asker_id);
-                if let Err(error) = route.notify(wording::finished_notice(&mention)).await {
-                    tracing::warn!(conversation.id = %self.conversation, %error, "the asker could not be notified");
+            let shown = tokio::select! {
+                shown = self.show(&route, &conclusion) => shown,
+                () = ending.cancelled() => return Ok(Closed::Left),
+            };
+            match shown {
+                Ok(()) => {}
+                Err(ReplyError::Undelivered(Undelivered::Refused(refusal))) => {
+                    tracing::error!(conversation.id = %self.conversation, turn.id = %self.turn.id, %refusal, "the answer can't be shown");
+                }
+                Err(error) => {
+                    tracing::error!(conversation.id = %self.conversation, turn.id = %self.turn.id, %error, "the answer is not shown yet");
+                    return Ok(Closed::Left);
                 }
             }
         }
@@ -142,12 +155,51 @@ impl Turn {
         Ok(Closed::Yes)
     }
 
-    async fn think(&self, progress: &Progress, reply: &Reply, tasks: &TaskTracker) -> (End, Totals) {
+    async fn show(&self, route: &Route, conclusion: &Conclusion) -> Result<(), ReplyError> {
+        route.finish(&conclusion.body()).await?;
+        let services = &self.services;
+        let notify_after = i64::try_from(services.limits.notify_after.as_millis()).unwrap_or(i64::MAX);
+        let took = services.now() - self.turn.opened_at;
+        if conclusion.status != TurnStatus::Stopped && notify_after > 0 && took >= notify_after {
+            let mention = route.outlet.adapter().mention(&self.turn.asker_id);
+            route.notify(wording::finished_notice(&mention)).await?;
+        }
+        Ok(())
+    }
+
+    /// What is to be shown, written down before it is; nothing where the turn goes on later.
+    async fn conclude(
+        &self,
+        progress: &Progress,
+        dispatch: &Arc<Dispatch>,
+    ) -> Result<Option<(Conclusion, Totals)>, StoreError> {
+        // Thought out before a restart: show it, don't think again.
+        if let Some(conclusion) = Conclusion::stored(&self.turn) {
+            return Ok(Some((conclusion, Totals::default())));
+        }
+        let (end, totals) = self.think(progress, dispatch).await;
+        let why = self.control.why();
+        match end {
+            End::Failed(Failure::Store(error)) => return Err(error),
+            End::Stopped if matches!(why, None | Some(Why::Shutdown)) => return Ok(None),
+            _ => {}
+        }
+        let mut conclusion = Conclusion::of(end, why);
+        let store = &self.services.store;
+        if conclusion.status == TurnStatus::Stopped {
+            let rows = vec![user_row(None, prompt::stopped())];
+            let epoch = Some(self.session.lease_epoch);
+            store.messages().append(&self.session.id, &self.turn.id, epoch, rows, self.services.now()).await?;
+        }
+        footer::cite(&self.services, &self.session.id, &mut conclusion.text).await?;
+        store.turns().answer(&self.turn.id, &conclusion.text, conclusion.complete, conclusion.reason.clone()).await?;
+        Ok(Some((conclusion, totals)))
+    }
+
+    async fn think(&self, progress: &Progress, dispatch: &Arc<Dispatch>) -> (End, Totals) {
         let nothing = Totals::default();
-        if let Origin::Restart { attempts } = &self.origin
-            && *attempts > ATTEMPTS
-        {
-            return (End::Failed(Failure::Interrupted(*attempts)), nothing);
+        if self.turn.attempts > ATTEMPTS {
+            return (End::Failed(Failure::Interrupted(self.turn.attempts - 1)), nothing);
         }
         let services = &self.services;
         let cancel = self.control.token().clone();
@@ -166,29 +218,19 @@ impl Turn {
                 }
             }
         };
-        if let Origin::FirstInThread { opened_by } = &self.origin {
-            let read = tokio::select! {
-                read = self.read_thread(opened_by) => read,
-                () = cancel.cancelled() => return (End::Stopped, nothing),
-            };
-            if let Err(error) = read {
-                return (error.into(), nothing);
-            }
+        let read = tokio::select! {
+            read = self.read_thread() => read,
+            () = cancel.cancelled() => return (End::Stopped, nothing),
+        };
+        if let Err(error) = read {
+            return (error.into(), nothing);
         }
         let persona = services.personas.coordinator().clone();
         let (provider, model) = match services.models.resolve(persona.model.as_deref().unwrap_or_default()) {
             Ok(found) => found,
             Err(lookup) => return (End::Failed(Failure::NoModel(lookup.to_string())), nothing),
         };
-        let dispatch = Dispatch::new(dispatch::Parts {
-            services: services.clone(),
-            session_id: self.session.id.clone(),
-            turn_id: self.turn.id.clone(),
-            asker: self.turn.asker_id.clone(),
-            progress: progress.clone(),
-            shown: reply.shown(),
-            tasks: tasks.clone(),
-        });
+        dispatch.inherit(&provider, &model);
         let all: Vec<_> = services.tools.iter().cloned().chain(dispatch.tools()).collect();
         let run = Run {
             services: services.clone(),
@@ -215,20 +257,27 @@ impl Turn {
             }),
             cancel,
         };
-        let (end, mut totals) = Box::pin(run.go()).await;
-        totals += dispatch.spent();
-        (end, totals)
+        Box::pin(run.go()).await
     }
 
-    /// What stood in the thread before we were mentioned. If it can't be read, the model is told why.
-    async fn read_thread(&self, opened_by: &[String]) -> Result<(), StoreError> {
-        let services = &self.services;
+    /// What stood in the thread before we were mentioned, read once, before anything was answered in it. If it can't be
+    /// read, the model is told why.
+    async fn read_thread(&self) -> Result<(), StoreError> {
+        let (services, store) = (&self.services, &self.services.store);
         let Some(channel) = services.channels.get(&self.conversation.channel) else { return Ok(()) };
+        if self.conversation.thread.is_empty() || self.turn_is_not_the_first().await? {
+            return Ok(());
+        }
+        let opened_by: Vec<_> = store.inbox().of_turn(&self.turn.id).await?.iter().filter_map(inbound).collect();
+        if opened_by.iter().any(|inbound| inbound.starts_thread) {
+            return Ok(());
+        }
         let adapter = channel.outlet.adapter();
         let limit = CONTEXT_MESSAGES.min(services.limits.history_limit);
         let text = match timeout(CONTEXT_WITHIN, adapter.thread(&self.conversation, limit)).await {
             Ok(Ok(mut messages)) => {
-                messages.retain(|message| !message.author.is_self && !opened_by.contains(&message.message_key));
+                let ours = |key: &str| opened_by.iter().any(|inbound| inbound.message_key == key);
+                messages.retain(|message| !message.author.is_self && !ours(&message.message_key));
                 prompt::thread(&messages)
             }
             Ok(Err(SendError::Refused(refusal))) => {
@@ -239,9 +288,15 @@ impl Turn {
         };
         if let Some(text) = text {
             let rows = vec![NewMessage { kind: transcript::THREAD.to_owned(), ..user_row(None, text) }];
-            let store = services.store.messages();
-            store.append(&self.session.id, &self.turn.id, Some(self.session.lease_epoch), rows, services.now()).await?;
+            let epoch = Some(self.session.lease_epoch);
+            store.messages().append(&self.session.id, &self.turn.id, epoch, rows, services.now()).await?;
         }
         Ok(())
+    }
+
+    /// Something was read or answered in this conversation before.
+    async fn turn_is_not_the_first(&self) -> Result<bool, StoreError> {
+        let rows = self.services.store.messages().transcript(&self.session.id).await?;
+        Ok(rows.iter().any(|row| row.kind == transcript::THREAD || row.kind == "assistant"))
     }
 }

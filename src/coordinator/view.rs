@@ -94,7 +94,8 @@ impl Progress {
 
     pub(super) fn end(&self, key: &str, state: LineState) {
         self.0.send_if_modified(|view| {
-            let Some(line) = view.lines.iter_mut().find(|line| line.key == key) else { return false };
+            let running = |line: &&mut Line| line.key == key && line.state == LineState::Running;
+            let Some(line) = view.lines.iter_mut().find(running) else { return false };
             line.state = state;
             view.version += 1;
             true

@@ -132,6 +132,11 @@ impl Inbox<'_> {
         Ok(read!(self.0, |pool| sqlx::query_as(WAITING).fetch_all(pool)))
     }
 
+    /// What a turn has taken, in order of arrival.
+    pub async fn of_turn(&self, turn_id: &str) -> Result<Vec<InboxRow>, StoreError> {
+        Ok(read!(self.0, |pool| sqlx::query_as(OF_TURN).bind(turn_id).fetch_all(pool)))
+    }
+
     /// Ends rows that need no turn, such as a "stop" with nothing to stop.
     pub async fn finish(&self, ids: &[String]) -> Result<(), StoreError> {
         if ids.is_empty() {
@@ -232,3 +237,6 @@ pub(super) const CONSUME_POSTGRES: &str = "
     WHERE kind = 'overheard' AND id IN (SELECT jsonb_array_elements_text(CAST($2 AS jsonb)))";
 
 pub(super) const FINISH_TURN: &str = "UPDATE inbox SET state = 'done' WHERE turn_id = $1 AND state = 'taken'";
+
+const OF_TURN: &str =
+    concat!("SELECT ", inbox_columns!(), " FROM inbox WHERE turn_id = $1 AND kind <> 'overheard' ORDER BY arrival");

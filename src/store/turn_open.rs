@@ -40,8 +40,6 @@ pub struct OpenedTurn {
     pub session: SessionRow,
     pub turn: TurnRow,
     pub placeholder: DeliveryRow,
-    /// The session was made by this turn.
-    pub is_first: bool,
 }
 
 impl Turns<'_> {
@@ -54,7 +52,6 @@ impl Turns<'_> {
         let messages = count(&open.messages);
         let opened = transaction!(store, |tx| {
             let mut session: Option<SessionRow> = None;
-            let mut is_first = false;
             // Twice at most: a session that was made between the look and the insert is there to be found afterwards.
             for _ in 0..2 {
                 session = sqlx::query_as(ENTER)
@@ -85,7 +82,6 @@ impl Turns<'_> {
                     .fetch_optional(&mut *tx)
                     .await?;
                 if session.is_some() {
-                    is_first = true;
                     break;
                 }
             }
@@ -123,7 +119,7 @@ impl Turns<'_> {
                 .bind(open.now_ms)
                 .fetch_one(&mut *tx)
                 .await?;
-            OpenedTurn { session, turn, placeholder, is_first }
+            OpenedTurn { session, turn, placeholder }
         });
         Ok(opened)
     }

@@ -175,6 +175,20 @@ impl Turns<'_> {
             .collect())
     }
 
+    /// The turn of a conversation that nobody closed. There is one at most.
+    pub async fn open_in(
+        &self,
+        channel: &str,
+        room: &str,
+        thread: &str,
+    ) -> Result<Option<(TurnRow, SessionRow)>, StoreError> {
+        let turn: Option<TurnRow> =
+            read!(self.0, |pool| sqlx::query_as(OPEN_IN).bind(channel).bind(room).bind(thread).fetch_optional(pool));
+        let Some(turn) = turn else { return Ok(None) };
+        let session = self.0.sessions().get(&turn.session_id).await?;
+        Ok(session.map(|session| (turn, session)))
+    }
+
     /// Takes over a turn that another run of the program left. Counts the attempt first, so that a turn which brings
     /// the process down is not tried for ever. `LostLease` if it was closed meanwhile.
     pub async fn resume(&self, turn_id: &str, owner: &str, now_ms: i64) -> Result<Resumed, StoreError> {
@@ -231,3 +245,13 @@ const TAKE_LEASE: &str = "
     RETURNING lease_epoch";
 
 const GET: &str = concat!("SELECT ", turn_columns!(), " FROM turns WHERE id = $1");
+
+const OPEN_IN: &str = concat!(
+    "SELECT ",
+    turn_columns!(),
+    " FROM turns
+    WHERE status = 'running' AND session_id IN
+        (SELECT id FROM chat_sessions
+         WHERE channel = $1 AND room = $2 AND thread = $3 AND parent_session_id IS NULL)
+    ORDER BY opened_at, id LIMIT 1"
+);

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     super::{
@@ -22,7 +23,7 @@ use crate::{
     wording::Limit,
 };
 
-/// What the call has on top of the worker's own time: the last answer without tools.
+/// What the call has on top: the worker's last answer without tools.
 const GRACE: Duration = Duration::from_secs(180);
 
 pub(in super::super) struct AgentTool(pub Arc<Dispatch>);
@@ -64,7 +65,8 @@ impl Tool for AgentTool {
     }
 
     fn timeout(&self) -> Duration {
-        self.0.services.limits.worker_timeout + GRACE
+        // As long again for a place among the workers.
+        self.0.services.limits.worker_timeout * 2 + GRACE
     }
 
     async fn call(&self, args: Args, context: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -80,8 +82,11 @@ impl Tool for AgentTool {
         if args.prompt.trim().is_empty() {
             return Err(ToolError::TellModel("The prompt is empty. The specialist sees nothing else.".into()));
         }
-        // The task belongs to the conversation; this call only waits for it.
-        let task = dispatch.tasks.spawn(work(dispatch.clone(), persona, args, context.clone()));
+        // The task belongs to the conversation; this call only waits for it. A call that ends early ends its worker, and
+        // a worker that is stopped still lets its call return.
+        let cancel = context.cancel.child_token();
+        let _worker = cancel.clone().drop_guard();
+        let task = dispatch.tasks.spawn(work(dispatch.clone(), persona, args, context.call_id.clone(), cancel));
         task.await.map_err(|error| ToolError::Broken(format!("the specialist broke: {error}")))?
     }
 }
@@ -90,18 +95,23 @@ async fn work(
     dispatch: Arc<Dispatch>,
     persona: Arc<Persona>,
     args: Args,
-    context: ToolContext,
+    call_id: String,
+    cancel: CancellationToken,
 ) -> Result<ToolOutput, ToolError> {
     let services = dispatch.services.clone();
-    let cancel = context.cancel.clone();
     let stopped = || ToolError::TellModel("Stopped before it began.".into());
     let slots = async { (dispatch.slots.acquire().await, services.worker_slots.acquire().await) };
     let _slots = tokio::select! {
         slots = slots => slots,
         () = cancel.cancelled() => return Err(stopped()),
     };
-    let wanted = persona.model.as_deref().unwrap_or_default();
-    let (provider, model) = services.models.resolve(wanted).map_err(|error| ToolError::TellModel(error.to_string()))?;
+    let (provider, model) = match (&persona.model, dispatch.model.get()) {
+        (None, Some(own)) => own.clone(),
+        (wanted, _) => services
+            .models
+            .resolve(wanted.as_deref().unwrap_or_default())
+            .map_err(|error| ToolError::TellModel(error.to_string()))?,
+    };
     let task_id = uuid::Uuid::now_v7().to_string();
     let started = services.now();
     let broken = |error: crate::store::StoreError| ToolError::Broken(error.to_string());
@@ -139,7 +149,7 @@ async fn work(
         catalog: None,
         activity: Activity::Worker {
             progress: dispatch.progress.clone(),
-            key: context.call_id.clone(),
+            key: call_id.clone(),
             persona: persona.name.clone(),
         },
         steering: None,
@@ -162,7 +172,7 @@ async fn work(
     };
     services.store.sessions().set_status(&task_id, status, services.now()).await.map_err(broken)?;
     let failed = report.status != "completed";
-    dispatch.progress.end(&context.call_id, if failed { LineState::Failed } else { LineState::Done });
+    dispatch.progress.end(&call_id, if failed { LineState::Failed } else { LineState::Done });
     let seconds = (services.now() - started) / 1000;
     Ok(ToolOutput { text: wrap(&report, &persona.name, &task_id, seconds), found: Found::Something })
 }
@@ -170,7 +180,9 @@ async fn work(
 fn report(end: End) -> Report {
     let failed = |reason, text| Report { status: "failed", reason: Some(reason), text };
     match end {
-        End::Answered { text, limit: None | Some(Limit::Length) } => Report { status: "completed", reason: None, text },
+        End::Answered { text, limit: None | Some(Limit::Length | Limit::Filtered) } => {
+            Report { status: "completed", reason: None, text }
+        }
         End::Answered { text, limit: Some(Limit::ModelCalls(_)) } => failed("max_turns", text),
         End::Answered { text, limit: Some(Limit::Time(_)) } => failed("timeout", text),
         End::Stopped => Report { status: "killed", reason: Some("stopped"), text: String::new() },

@@ -16,6 +16,7 @@ const STOPPED: &str = "stopped";
 const MAX_TURNS: &str = "max_turns";
 const TIMEOUT: &str = "timeout";
 const LENGTH: &str = "length";
+const FILTERED: &str = "filtered";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Conclusion {
@@ -54,6 +55,7 @@ impl Conclusion {
                         wording::Limit::ModelCalls(_) => MAX_TURNS,
                         wording::Limit::Time(_) => TIMEOUT,
                         wording::Limit::Length => LENGTH,
+                        wording::Limit::Filtered => FILTERED,
                     }
                     .into(),
                 ),
@@ -73,7 +75,7 @@ impl Conclusion {
         let complete = turn.answer_complete.unwrap_or(false);
         let status = match turn.reason.as_deref() {
             Some(STOPPED) => TurnStatus::Stopped,
-            Some(MAX_TURNS | TIMEOUT | LENGTH) => TurnStatus::Answered,
+            Some(MAX_TURNS | TIMEOUT | LENGTH | FILTERED) => TurnStatus::Answered,
             _ if complete => TurnStatus::Answered,
             _ => TurnStatus::Failed,
         };

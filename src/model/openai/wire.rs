@@ -105,7 +105,11 @@ impl<'a> Entry<'a> {
 
 impl<'a> Call<'a> {
     fn of(call: &'a ToolCall, reasoning: &'a [Value], model: &str) -> Self {
-        let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
+        // Servers that read the arguments of earlier calls refuse the whole conversation for a broken one. What was wrong
+        // with it stands in its result.
+        let is_object = call.arguments.trim_start().starts_with('{')
+            && serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
+        let arguments = if is_object { &call.arguments } else { "{}" };
         Self {
             id: &call.id,
             kind: "function",

@@ -101,7 +101,7 @@ async fn the_first_turn_of_a_thread_creates_its_session(bench: &Bench) {
         updated_at: 2_000,
     };
     assert_eq!(store.deliveries().of_turn("t1").await.unwrap(), std::slice::from_ref(&placeholder));
-    assert_eq!(opened, OpenedTurn { session, turn, placeholder, is_first: true });
+    assert_eq!(opened, OpenedTurn { session, turn, placeholder });
 }
 
 async fn the_next_turn_continues_the_session(bench: &Bench) {
@@ -110,7 +110,6 @@ async fn the_next_turn_continues_the_session(bench: &Bench) {
     let second = OpenTurn { asker_id: "U2".into(), messages: vec![message("2")], now_ms: 9_000, ..turn("t2") };
     let second = store.turns().open(&second).await.unwrap();
     let continued = SessionRow { next_seq: 3, updated_at: 9_000, ..first.session };
-    assert!(!second.is_first);
     assert_eq!(second.session, continued, "who opened it and its epoch stay");
     let third = store.turns().open(&OpenTurn { owner: "second".into(), ..turn("t3") }).await.unwrap();
     assert_eq!((third.session.lease_owner.as_deref(), third.session.lease_epoch), (Some("second"), 2));
