@@ -28,7 +28,7 @@ pub(super) async fn run(config: Config, clock: SharedClock) -> anyhow::Result<Ex
     let mut lines = JoinSet::new();
     for channel in app.channels() {
         let who = who_may_talk.remove(&channel.name).unwrap_or_default();
-        lines.spawn(announce(channel.name.clone(), who, channel.state.clone(), |line| say(line)));
+        lines.spawn(announce(channel.name.clone(), who, channel.state.clone(), say));
     }
     let ending = signals
         .run(async move |drain| {
