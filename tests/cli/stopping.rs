@@ -4,11 +4,11 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
-use watchfloor_sim::slack::{APP_TOKEN, BOT_TOKEN};
+use watchfloor_sim::slack::{APP_TOKEN, BOT_TOKEN, SlackSim};
 
 use crate::{
     channels::{channel, workspace},
-    process::Watchfloor,
+    process::{Serving, Watchfloor},
 };
 
 #[tokio::test]
@@ -44,19 +44,48 @@ async fn a_client_that_never_finishes_its_request_does_not_keep_it() {
     serving.log("left behind").await;
 }
 
-#[tokio::test]
-async fn a_second_signal_ends_it_at_once_in_the_middle_of_a_turn() {
-    let silent_model = TcpListener::bind("127.0.0.1:0").await.unwrap();
+/// A Slack, a bot that is in the middle of a turn there, and the connection on which it waits for its model.
+async fn in_the_middle_of_a_turn() -> (SlackSim, Serving, TcpStream) {
+    let model = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let slack = workspace().await;
     let file = format!(
         "models.default = \"local/m\"\n[models.providers.local]\nbase_url = \"http://{}/v1\"\n{}",
-        silent_model.local_addr().unwrap(),
+        model.local_addr().unwrap(),
         channel(&slack, "ops", APP_TOKEN, BOT_TOKEN)
     );
     let mut serving = Watchfloor::new().file(&file).serve().await;
     serving.line("ops: connected").await;
     slack.say("U0MAYA", "C0OPS", &format!("{} are you there?", slack.bot_mention())).await;
-    let _question = silent_model.accept().await.unwrap();
+    let (question, _) = model.accept().await.unwrap();
+    (slack, serving, question)
+}
+
+#[tokio::test]
+async fn a_running_turn_still_answers_after_the_first_signal() {
+    let (slack, mut serving, mut question) = in_the_middle_of_a_turn().await;
+    serving.signal("TERM").await;
+    serving.log("stopping: ").await;
+    question.write_all(ANSWER.as_bytes()).await.unwrap();
+    // Read to its end, or closing would break the answer off.
+    question.shutdown().await.unwrap();
+    question.read_to_end(&mut Vec::new()).await.unwrap();
+    assert_eq!(serving.ended().await, Some(0), "{}", serving.everything());
+    let message = slack.next_message("C0OPS").await;
+    let message = slack.message(&message.ts);
+    let text = message.text();
+    assert!(text.contains("Here I am."), "{text}");
+}
+
+const ANSWER: &str = concat!(
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+    "data: {\"choices\": [{\"index\": 0, \"delta\": {\"role\": \"assistant\", \"content\": \"Here I am.\"}}]}\n\n",
+    "data: {\"choices\": [{\"index\": 0, \"delta\": {}, \"finish_reason\": \"stop\"}]}\n\n",
+    "data: [DONE]\n\n",
+);
+
+#[tokio::test]
+async fn a_second_signal_ends_it_at_once_in_the_middle_of_a_turn() {
+    let (_slack, mut serving, _question) = in_the_middle_of_a_turn().await;
     serving.signal("TERM").await;
     serving.log("stopping: ").await;
     // The turn gets its time: it is still there, and answers.
