@@ -26,6 +26,8 @@ use crate::{
 /// Inbox rows that are done are kept this long: longer than any platform redelivers.
 const KEEP_INBOX: Duration = Duration::from_secs(7 * 24 * 3600);
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
+/// What each part gets for its last words after the drain. A client that holds on to its connection gets no more.
+const GOODBYE: Duration = Duration::from_millis(1500);
 
 /// A running watchfloor.
 #[derive(Debug)]
@@ -41,7 +43,7 @@ pub struct App {
 }
 
 impl App {
-    /// Opens the store, picks up what an earlier process left, connects the channels and listens.
+    /// Listens, opens the store, picks up what an earlier process left and connects the channels.
     pub async fn start(config: Config, clock: SharedClock) -> anyhow::Result<Self> {
         let (notes, errors) = check_built(&config);
         if !errors.is_empty() {
@@ -50,6 +52,10 @@ impl App {
         for note in notes {
             tracing::info!("{note}");
         }
+        let listener = TcpListener::bind(config.server.listen)
+            .await
+            .with_context(|| format!("server.listen: can't listen on {}", config.server.listen))?;
+        let address = listener.local_addr()?;
         let store = Store::open(config.store.url.expose_secret()).await.context("the store can't be opened")?;
         store.migrate().await.context("the store can't be brought up to date")?;
         let tasks = TaskTracker::new();
@@ -83,10 +89,6 @@ impl App {
         let router = Router::new(services.clone());
         let inbox = Inbox::new(Arc::new(Intake::new(services, router.clone())));
 
-        let listener = TcpListener::bind(config.server.listen)
-            .await
-            .with_context(|| format!("server.listen: can't listen on {}", config.server.listen))?;
-        let address = listener.local_addr()?;
         let recovered = router.recover().await.context("what an earlier run left can't be read")?;
         if recovered > 0 {
             tracing::info!(conversations = recovered, "going on where an earlier run stopped");
@@ -137,11 +139,17 @@ impl App {
         self.taking.cancel();
         if timeout(drain, self.router.drain()).await.is_err() {
             tracing::warn!("turns are still running; they go on after the next start");
-            self.router.end().await;
+            within("conversations", self.router.end()).await;
         }
         self.serving.cancel();
-        self.tasks.wait().await;
-        self.store.close().await;
+        within("connections", self.tasks.wait()).await;
+        within("the store", self.store.close()).await;
+    }
+}
+
+async fn within(part: &'static str, end: impl Future<Output = ()>) {
+    if timeout(GOODBYE, end).await.is_err() {
+        tracing::warn!(part, "did not end in time and is left behind");
     }
 }
 

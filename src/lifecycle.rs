@@ -14,6 +14,13 @@ pub struct Signals {
     terminate: Signal,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Orderly,
+    /// By a second signal. What was running goes on after the next start.
+    CutShort,
+}
+
 impl Signals {
     pub fn listen() -> std::io::Result<Self> {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
@@ -27,12 +34,18 @@ impl Signals {
     }
 
     /// Returns when somebody asked for an end and `stop`, which gets the time to drain in, is through or was cut short.
-    pub async fn run(mut self, stop: impl AsyncFnOnce(Duration)) {
+    pub async fn run(mut self, stop: impl AsyncFnOnce(Duration)) -> Ending {
         self.next().await;
         tracing::info!("stopping: running turns have {} s to finish; a second signal ends them", DRAIN.as_secs());
         tokio::select! {
-            () = stop(DRAIN) => tracing::info!("stopped"),
-            () = self.next() => tracing::warn!("ended at once; what was running goes on after the next start"),
+            () = stop(DRAIN) => {
+                tracing::info!("stopped");
+                Ending::Orderly
+            }
+            () = self.next() => {
+                tracing::warn!("ended at once; what was running goes on after the next start");
+                Ending::CutShort
+            }
         }
     }
 }

@@ -8,7 +8,12 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(watchfloor::cli::run()),
+        Ok(runtime) => {
+            let code = runtime.block_on(watchfloor::cli::run());
+            // All that has to be waited for was waited for; a stuck name look-up doesn't keep us.
+            runtime.shutdown_background();
+            code
+        }
         Err(_) => ExitCode::FAILURE,
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use super::say;
-use crate::config::{Config, check_built, describe};
+use crate::config::{Config, ConfigErrors, check_built, describe};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -21,8 +21,5 @@ pub(super) fn check(config: &Config) -> anyhow::Result<ExitCode> {
     for note in notes {
         say(note);
     }
-    for error in &errors {
-        say(error);
-    }
-    Ok(if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if errors.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(ConfigErrors(errors).into()) }
 }

@@ -5,7 +5,13 @@ mod drill;
 mod migrate;
 mod serve;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{
+    ffi::OsString,
+    io::{IsTerminal, Write},
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+};
 
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
@@ -45,17 +51,20 @@ enum Command {
 /// Runs the command line it is given.
 pub async fn run() -> ExitCode {
     let cli = Cli::parse();
-    let env: Env = std::env::vars().collect();
+    // A variable that isn't text can't be one of ours.
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    let env: Env = std::env::vars_os().filter_map(text).collect();
     // A drill is watched; log lines would stand in its way.
     let quiet = if matches!(cli.command, Command::Drill(_)) { "off" } else { "info" };
-    let filter = cli.log_level.as_deref().or(env.get("WATCHFLOOR_LOG").map(String::as_str)).unwrap_or(quiet);
+    let written = env.get("WATCHFLOOR_LOG").map(String::as_str).filter(|filter| !filter.is_empty());
+    let filter = cli.log_level.as_deref().or(written).unwrap_or(quiet);
     let filter = match EnvFilter::try_new(filter) {
         Ok(filter) => filter,
         Err(error) => return fail(&anyhow::anyhow!("the log filter {filter:?} can't be read: {error}")),
     };
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let file = cli.config.or_else(|| env.get("WATCHFLOOR_CONFIG").map(PathBuf::from));
-    let load = || -> anyhow::Result<Config> { Ok(crate::config::load(file.as_deref(), &env)?) };
+    let colours = std::io::stderr().is_terminal() && env.get("NO_COLOR").is_none_or(String::is_empty);
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+    let load = || -> anyhow::Result<Config> { Ok(crate::config::load(cli.config.as_deref(), &env)?) };
     let clock: SharedClock = Arc::new(SystemClock);
     let done = match cli.command {
         Command::Serve => match load() {
@@ -75,14 +84,12 @@ pub async fn run() -> ExitCode {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a terminal is where this is read")]
 fn fail(error: &anyhow::Error) -> ExitCode {
-    eprintln!("watchfloor: {error:#}");
+    let _ = writeln!(std::io::stderr(), "watchfloor: {error:#}");
     ExitCode::FAILURE
 }
 
-/// One line for the person at the terminal.
-#[expect(clippy::print_stdout, reason = "a terminal is where this is read")]
+/// One line for the person at the terminal. Nobody may be there any more, and that is no reason to end.
 fn say(line: impl std::fmt::Display) {
-    println!("{line}");
+    let _ = writeln!(std::io::stdout(), "{line}");
 }

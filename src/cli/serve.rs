@@ -1,30 +1,44 @@
-//! `watchfloor serve`: the service itself.
+//! `watchfloor serve`: the service itself. Standard output tells how it is doing in short lines; the log is elsewhere.
 
-use std::process::ExitCode;
+use std::{collections::HashMap, process::ExitCode};
 
-use watchfloor_channel::ChannelState;
+use tokio::task::JoinSet;
 
+use self::announce::announce;
 use super::say;
 use crate::{
     app::App,
     clock::SharedClock,
-    config::{Config, describe},
-    lifecycle::Signals,
+    config::{Config, describe, who},
+    lifecycle::{Ending, Signals},
 };
+
+mod announce;
 
 pub(super) async fn run(config: Config, clock: SharedClock) -> anyhow::Result<ExitCode> {
     for line in describe(&config) {
         say(line);
     }
+    let mut who_may_talk: HashMap<_, _> =
+        config.channels.iter().map(|channel| (channel.name.clone(), who(channel))).collect();
+    // A signal during a long start is kept for its end.
     let signals = Signals::listen()?;
     let app = App::start(config, clock).await?;
     say(format_args!("listening on http://{}", app.address()));
+    let mut lines = JoinSet::new();
     for channel in app.channels() {
-        let (name, mut state) = (channel.name.clone(), channel.state.clone());
-        if let ChannelState::Off(reason) = &*state.borrow_and_update() {
-            say(format_args!("{name}: off: {reason}"));
-        }
+        let who = who_may_talk.remove(&channel.name).unwrap_or_default();
+        lines.spawn(announce(channel.name.clone(), who, channel.state.clone(), say));
     }
-    signals.run(async |drain| app.stop(drain).await).await;
-    Ok(ExitCode::SUCCESS)
+    let ending = signals
+        .run(async move |drain| {
+            // That channels close now is no news.
+            lines.shutdown().await;
+            app.stop(drain).await;
+        })
+        .await;
+    Ok(match ending {
+        Ending::Orderly => ExitCode::SUCCESS,
+        Ending::CutShort => ExitCode::FAILURE,
+    })
 }

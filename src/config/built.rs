@@ -6,6 +6,7 @@ use super::{
     Api, Config,
     error::ConfigError,
     platform::{Platform, SlackMode},
+    unbuilt,
 };
 
 /// Something that is off, and why: worth a line at the start, no reason to stop.
@@ -85,5 +86,9 @@ pub fn check_built(config: &Config) -> (Vec<Note>, Vec<ConfigError>) {
     {
         note("models.default", format!("no answer is possible: the provider \"{name}\" is off"));
     }
+    for (path, problem, hint) in unbuilt::errors(config) {
+        error(path, problem, hint);
+    }
+    notes.extend(unbuilt::notes(config));
     (notes, errors)
 }

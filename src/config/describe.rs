@@ -3,7 +3,7 @@
 use super::{ChannelConfig, Config, DmPolicy, Source, built};
 
 pub fn describe(config: &Config) -> Vec<String> {
-    let mut lines = vec![api(config), models(config), sources(config)];
+    let mut lines = vec![http(config), models(config), sources(config)];
     lines.extend(config.channels.iter().map(channel));
     if config.channels.is_empty() {
         lines.push("channels: none".to_owned());
@@ -11,16 +11,12 @@ pub fn describe(config: &Config) -> Vec<String> {
     lines
 }
 
-fn api(config: &Config) -> String {
-    let server = &config.server;
-    let tokens: Vec<String> =
-        server.tokens.iter().map(|token| format!("{} ({})", token.name, token.role.as_str())).collect();
-    let who = match (tokens.is_empty(), server.open_on_loopback) {
-        (false, _) => format!("tokens: {}", tokens.join(", ")),
-        (true, true) => "no token: loopback is admin, others are refused".to_owned(),
-        (true, false) => "no token: everybody is refused".to_owned(),
+fn http(config: &Config) -> String {
+    let changes = match &config.hooks.changes_token {
+        Some(_) => "open",
+        None => "closed (hooks.changes_token not set)",
     };
-    format!("api: {}; {who}", server.listen)
+    format!("http: {}; health; intake of changes: {changes}", config.server.listen)
 }
 
 fn models(config: &Config) -> String {
@@ -56,6 +52,11 @@ fn channel(channel: &ChannelConfig) -> String {
     if !missing.is_empty() {
         return format!("{head}: off: {} not set", missing.join(", "));
     }
+    format!("{head}: on: {}", who(channel))
+}
+
+/// Who may talk to us where.
+pub fn who(channel: &ChannelConfig) -> String {
     let access = &channel.access;
     let star = |list: &[String]| list.iter().any(|entry| entry == "*");
     let rooms = match access.allow_rooms.as_slice() {
@@ -69,15 +70,11 @@ fn channel(channel: &ChannelConfig) -> String {
         people => people.join(", "),
     };
     let private = match access.dm_policy {
-        DmPolicy::Pairing if star(&access.allow_from) => "everybody".to_owned(),
-        DmPolicy::Pairing if access.allow_from.is_empty() => "paired people".to_owned(),
-        DmPolicy::Pairing => format!("paired people and {people}"),
-        DmPolicy::Allowlist if access.allow_from.is_empty() => "nobody (allow_from is empty)".to_owned(),
-        DmPolicy::Allowlist => people.clone(),
-        DmPolicy::Open => "everybody".to_owned(),
-        DmPolicy::Disabled => "nobody".to_owned(),
+        DmPolicy::Disabled => "nobody",
+        DmPolicy::Pairing | DmPolicy::Allowlist if access.allow_from.is_empty() => "nobody (allow_from is empty)",
+        DmPolicy::Pairing | DmPolicy::Allowlist | DmPolicy::Open => &people,
     };
-    format!("{head}: on: {people} {rooms}; private chats: {private}{}", rights(channel))
+    format!("{people} {rooms}; private chats: {private}{}", rights(channel))
 }
 
 fn rights(channel: &ChannelConfig) -> String {

@@ -21,6 +21,7 @@ mod store_url;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod unbuilt;
 mod unknown;
 
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub use built::{Note, check_built};
 pub use channel::{
     Access, Behaviour, BreakAt, ChannelConfig, Chunk, DmPolicy, QueueMode, SessionScope, Streaming, ThreadFollow,
 };
-pub use describe::describe;
+pub use describe::{describe, who};
 pub use env::Env;
 pub use error::{ConfigError, ConfigErrors};
 pub use load::{load, load_text};

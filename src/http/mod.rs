@@ -3,23 +3,30 @@
 
 mod changes;
 mod health;
+mod intake;
 mod problem;
+#[cfg(test)]
+mod tests;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
+    extract::{DefaultBodyLimit, Request},
+    http::StatusCode,
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
     routing::{get, post},
 };
 use secrecy::SecretString;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 use watchfloor_channel::ChannelState;
 
+use self::problem::Problem;
 use crate::{clock::SharedClock, store::Store};
 
-/// Largest body of an intake.
-const BODY_BYTES: usize = 1 << 20;
+/// From the end of a request's head to its answer; a body that trickles in is given up.
+const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 
 /// What the routes need.
 #[derive(Clone)]
@@ -50,6 +57,16 @@ pub fn routes(http: Http) -> Router {
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(health::ready))
         .route("/api/v1/hooks/changes", post(changes::take))
-        .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "not_found", "There is nothing at this address.") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "This address does not answer that method.")
+        })
+        .layer(DefaultBodyLimit::max(intake::BODY_BYTES))
+        .layer(middleware::from_fn(in_time))
         .with_state(http)
+}
+
+async fn in_time(request: Request, next: Next) -> Response {
+    let too_late = || Problem::new(StatusCode::REQUEST_TIMEOUT, "timeout", "The request took too long. Send it again.");
+    timeout(LONGEST_REQUEST, next.run(request)).await.unwrap_or_else(|_| too_late().into_response())
 }
