@@ -48,23 +48,28 @@ impl Intake {
         Self { services, router, refused: Mutex::default() }
     }
 
-    async fn relevance(&self, inbound: &Inbound, channel: &Channel) -> Result<Relevance, StoreError> {
+    async fn relevance(
+        &self,
+        inbound: &Inbound,
+        channel: &Channel,
+        admission: Admission,
+    ) -> Result<Relevance, StoreError> {
         let at = &inbound.conversation;
         if inbound.addressed != Addressed::Overheard {
             return Ok(Relevance::Addressed);
         }
         let store = &self.services.store;
         let known = store.sessions().find(at.channel.as_str(), &at.room, &at.thread, "").await?.is_some();
-        if inbound.author.is_bot {
-            return Ok(if known { Relevance::Context } else { Relevance::Nothing });
-        }
-        if !channel.access.require_mention {
-            return Ok(Relevance::Addressed);
-        }
-        // Only a mention makes an edit news: following a thread is about what is said in it now.
-        let follows = inbound.kind == InboundKind::Message
-            && !inbound.opens_with_other
+        // Only a mention makes an edit news: following a thread is about what is said in it now. Who may not ask, or is
+        // a bot, isn't followed either; a room without threads would be followed for ever.
+        let may_follow = admission == Admission::Welcome
+            && !inbound.author.is_bot
+            && inbound.kind == InboundKind::Message
+            && !inbound.opens_with_other;
+        let follows = may_follow
             && match channel.access.thread_follow {
+                _ if !channel.access.require_mention => true,
+                _ if at.thread.is_empty() => false,
                 ThreadFollow::Mention => false,
                 ThreadFollow::All => known,
                 ThreadFollow::Asker => {
@@ -90,7 +95,7 @@ impl Intake {
             self.log_closed_room(&inbound);
             return Ok(Verdict::Ignored);
         }
-        match self.relevance(&inbound, channel).await? {
+        match self.relevance(&inbound, channel, admission).await? {
             Relevance::Nothing => return Ok(Verdict::Ignored),
             Relevance::Context => {
                 // A message that was answered stays what it was, also when somebody edits the mention away.
@@ -140,7 +145,11 @@ impl Intake {
 
     fn log_closed_room(&self, inbound: &Inbound) {
         let at = &inbound.conversation;
-        if inbound.addressed != Addressed::Overheard && self.first_in_a_while(&format!("room {at}")) {
+        // A private chat is closed by the channel's policy, not by a list.
+        if inbound.addressed == Addressed::Overheard || inbound.private {
+            return;
+        }
+        if self.first_in_a_while(&format!("room {}/{}", at.channel, at.room)) {
             tracing::warn!(
                 channel.id = %at.channel,
                 room = %at.room,
@@ -210,3 +219,6 @@ impl Deliver for Intake {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
