@@ -30,8 +30,7 @@ const REMEMBERED: usize = 4096;
 pub struct Intake {
     services: Arc<Services>,
     router: Router,
-    /// When somebody was last told no, and which closed rooms were logged.
-    refused: Mutex<HashMap<String, i64>>,
+    refusals: Refusals,
 }
 
 /// What a message is to us.
@@ -45,7 +44,7 @@ enum Relevance {
 
 impl Intake {
     pub fn new(services: Arc<Services>, router: Router) -> Self {
-        Self { services, router, refused: Mutex::default() }
+        Self { services, router, refusals: Refusals::default() }
     }
 
     async fn relevance(
@@ -149,7 +148,7 @@ impl Intake {
         if inbound.addressed == Addressed::Overheard || inbound.private {
             return;
         }
-        if self.first_in_a_while(&format!("room {}/{}", at.channel, at.room)) {
+        if self.refusals.first_in_a_while(&format!("room {}/{}", at.channel, at.room), self.services.now()) {
             tracing::warn!(
                 channel.id = %at.channel,
                 room = %at.room,
@@ -163,8 +162,8 @@ impl Intake {
     /// One line an hour for each person and room. Costs nothing if it gets lost: the person asks again.
     fn refuse(&self, inbound: &Inbound, channel: &Channel) {
         let at = &inbound.conversation;
-        if inbound.author.is_bot || !self.first_in_a_while(&format!("{}/{}/{}", at.channel, at.room, inbound.author.id))
-        {
+        let person = format!("{}/{}/{}", at.channel, at.room, inbound.author.id);
+        if inbound.author.is_bot || !self.refusals.first_in_a_while(&person, self.services.now()) {
             return;
         }
         tracing::warn!(
@@ -190,10 +189,15 @@ impl Intake {
             }
         });
     }
+}
 
-    fn first_in_a_while(&self, key: &str) -> bool {
-        let now = self.services.now();
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+/// When somebody was last told no, and which closed rooms were logged.
+#[derive(Debug, Default)]
+struct Refusals(Mutex<HashMap<String, i64>>);
+
+impl Refusals {
+    fn first_in_a_while(&self, key: &str, now: i64) -> bool {
+        let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() >= REMEMBERED {
             refused.retain(|_, at| now - *at < REFUSAL_EVERY_MS);
             if refused.len() >= REMEMBERED {

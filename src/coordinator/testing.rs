@@ -165,10 +165,6 @@ impl FakePlatform {
         self.shows.lock().unwrap().clone()
     }
 
-    pub(super) fn shows_texts(&self) -> Vec<String> {
-        self.shows().into_iter().map(|(_, body)| body.text().to_owned()).collect()
-    }
-
     fn apply(&self, message: &Outbound) -> Result<MessageId, SendError> {
         let text = message.body.text();
         let takes = self.script.lock().unwrap().takes;
