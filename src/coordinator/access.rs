@@ -73,23 +73,16 @@ pub enum Admission {
 
 impl Access {
     pub fn admits(&self, private: bool, room: &str, person: &str, is_bot: bool) -> Admission {
-        if private {
-            return match self.dm_policy {
-                DmPolicy::Disabled => Admission::RoomClosed,
-                // `open` needs no list; entries still narrow it.
-                DmPolicy::Open if self.allow_from.is_empty() && !is_bot => Admission::Welcome,
-                _ if self.allow_from.holds(person) => Admission::Welcome,
-                _ => Admission::PersonUnknown,
-            };
-        }
-        if !self.allow_rooms.holds(room) {
-            return Admission::RoomClosed;
-        }
-        // Other bots start nothing unless they are named one by one.
-        let welcome = if is_bot {
-            self.allow_from.ids.contains(person)
-        } else {
-            self.allow_from.is_empty() || self.allow_from.holds(person)
+        // Other bots start nothing, wherever they are, unless they are named one by one.
+        let listed = if is_bot { self.allow_from.ids.contains(person) } else { self.allow_from.holds(person) };
+        // Entries narrow what would be open to everybody.
+        let open_to_all = self.allow_from.is_empty() && !is_bot;
+        let welcome = match (private, self.dm_policy) {
+            (true, DmPolicy::Disabled) => return Admission::RoomClosed,
+            (true, DmPolicy::Pairing | DmPolicy::Allowlist) => listed,
+            (true, DmPolicy::Open) => listed || open_to_all,
+            (false, _) if !self.allow_rooms.holds(room) => return Admission::RoomClosed,
+            (false, _) => listed || open_to_all,
         };
         if welcome { Admission::Welcome } else { Admission::PersonUnknown }
     }
@@ -142,6 +135,16 @@ mod tests {
         ];
         for (policy, from, expected) in cases {
             assert_eq!(access(&[], from, policy).admits(true, "D1", "U1", false), expected, "{policy:?} {from:?}");
+        }
+    }
+
+    #[test]
+    fn a_bot_is_admitted_by_its_id_alone() {
+        use Admission::{PersonUnknown, Welcome};
+        for (from, expected) in [(&[][..], PersonUnknown), (&["*"], PersonUnknown), (&["*", "B1"], Welcome)] {
+            let access = access(&["C1"], from, DmPolicy::Open);
+            let admitted = [true, false].map(|private| access.admits(private, "C1", "B1", true));
+            assert_eq!(admitted, [expected; 2], "{from:?}");
         }
     }
 }

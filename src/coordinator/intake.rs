@@ -30,8 +30,7 @@ const REMEMBERED: usize = 4096;
 pub struct Intake {
     services: Arc<Services>,
     router: Router,
-    /// When somebody was last told no, and which closed rooms were logged.
-    refused: Mutex<HashMap<String, i64>>,
+    refusals: Refusals,
 }
 
 /// What a message is to us.
@@ -45,26 +44,31 @@ enum Relevance {
 
 impl Intake {
     pub fn new(services: Arc<Services>, router: Router) -> Self {
-        Self { services, router, refused: Mutex::default() }
+        Self { services, router, refusals: Refusals::default() }
     }
 
-    async fn relevance(&self, inbound: &Inbound, channel: &Channel) -> Result<Relevance, StoreError> {
+    async fn relevance(
+        &self,
+        inbound: &Inbound,
+        channel: &Channel,
+        admission: Admission,
+    ) -> Result<Relevance, StoreError> {
         let at = &inbound.conversation;
         if inbound.addressed != Addressed::Overheard {
             return Ok(Relevance::Addressed);
         }
         let store = &self.services.store;
         let known = store.sessions().find(at.channel.as_str(), &at.room, &at.thread, "").await?.is_some();
-        if inbound.author.is_bot {
-            return Ok(if known { Relevance::Context } else { Relevance::Nothing });
-        }
-        if !channel.access.require_mention {
-            return Ok(Relevance::Addressed);
-        }
-        // Only a mention makes an edit news: following a thread is about what is said in it now.
-        let follows = inbound.kind == InboundKind::Message
-            && !inbound.opens_with_other
+        // Only a mention makes an edit news: following a thread is about what is said in it now. Who may not ask, or is
+        // a bot, isn't followed either; a room without threads would be followed for ever.
+        let may_follow = admission == Admission::Welcome
+            && !inbound.author.is_bot
+            && inbound.kind == InboundKind::Message
+            && !inbound.opens_with_other;
+        let follows = may_follow
             && match channel.access.thread_follow {
+                _ if !channel.access.require_mention => true,
+                _ if at.thread.is_empty() => false,
                 ThreadFollow::Mention => false,
                 ThreadFollow::All => known,
                 ThreadFollow::Asker => {
@@ -90,7 +94,7 @@ impl Intake {
             self.log_closed_room(&inbound);
             return Ok(Verdict::Ignored);
         }
-        match self.relevance(&inbound, channel).await? {
+        match self.relevance(&inbound, channel, admission).await? {
             Relevance::Nothing => return Ok(Verdict::Ignored),
             Relevance::Context => {
                 // A message that was answered stays what it was, also when somebody edits the mention away.
@@ -144,7 +148,11 @@ impl Intake {
 
     fn log_closed_room(&self, inbound: &Inbound) {
         let at = &inbound.conversation;
-        if inbound.addressed != Addressed::Overheard && self.first_in_a_while(&format!("room {at}")) {
+        // A private chat is closed by the channel's policy, not by a list.
+        if inbound.addressed == Addressed::Overheard || inbound.private {
+            return;
+        }
+        if self.refusals.first_in_a_while(&format!("room {}/{}", at.channel, at.room), self.services.now()) {
             tracing::warn!(
                 channel.id = %at.channel,
                 room = %at.room,
@@ -158,8 +166,8 @@ impl Intake {
     /// One line an hour for each person and room. Costs nothing if it gets lost: the person asks again.
     fn refuse(&self, inbound: &Inbound, channel: &Channel) {
         let at = &inbound.conversation;
-        if inbound.author.is_bot || !self.first_in_a_while(&format!("{}/{}/{}", at.channel, at.room, inbound.author.id))
-        {
+        let person = format!("{}/{}/{}", at.channel, at.room, inbound.author.id);
+        if inbound.author.is_bot || !self.refusals.first_in_a_while(&person, self.services.now()) {
             return;
         }
         tracing::warn!(
@@ -185,10 +193,15 @@ impl Intake {
             }
         });
     }
+}
 
-    fn first_in_a_while(&self, key: &str) -> bool {
-        let now = self.services.now();
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+/// When somebody was last told no, and which closed rooms were logged.
+#[derive(Debug, Default)]
+struct Refusals(Mutex<HashMap<String, i64>>);
+
+impl Refusals {
+    fn first_in_a_while(&self, key: &str, now: i64) -> bool {
+        let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() >= REMEMBERED {
             refused.retain(|_, at| now - *at < REFUSAL_EVERY_MS);
             if refused.len() >= REMEMBERED {
@@ -214,3 +227,6 @@ impl Deliver for Intake {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,8 @@ mod reply;
 mod router;
 mod run;
 mod steer;
+#[cfg(test)]
+mod testing;
 mod transcript;
 mod turn;
 mod view;

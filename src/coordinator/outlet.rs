@@ -5,7 +5,7 @@ mod pace;
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use watchfloor_channel::{
     ChannelAdapter, Features, MessageId, Operation, Outbound, Refusal, RefusalKind, SendError, Urgency,
     backoff::Backoff,
@@ -30,6 +30,15 @@ pub(super) enum Undelivered {
     /// Still not through when patience ran out.
     #[error("not delivered in time: {0}")]
     Late(String),
+}
+
+/// What is known of a post whose answer was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trace {
+    Posted(MessageId),
+    Absent,
+    /// The platform can't tell.
+    Unknown,
 }
 
 /// One channel's way out. Cheap to share.
@@ -71,70 +80,106 @@ impl Outlet {
 
     /// Sends, as often as its urgency asks for.
     pub(super) async fn send(&self, message: &Outbound) -> Result<MessageId, Undelivered> {
-        let started = Instant::now();
+        match message.urgency {
+            Urgency::Interim => self.send_once(message).await,
+            Urgency::Final => self.send_until(message, Instant::now() + PATIENCE).await,
+        }
+    }
+
+    /// A newer message will follow: not worth a wait.
+    async fn send_once(&self, message: &Outbound) -> Result<MessageId, Undelivered> {
+        if self.pace.try_take(message).is_err() {
+            return Err(Undelivered::Dropped);
+        }
+        self.attempt(message).await.map_err(|error| match error {
+            SendError::Refused(refusal) => Undelivered::Refused(refusal),
+            error => {
+                tracing::debug!(channel.id = %self.adapter.id(), %error, "interim message dropped");
+                Undelivered::Dropped
+            }
+        })
+    }
+
+    async fn send_until(&self, message: &Outbound, end: Instant) -> Result<MessageId, Undelivered> {
         let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
         let mut blind = 0;
         loop {
-            match message.urgency {
-                Urgency::Interim if !self.pace.try_take(message) => return Err(Undelivered::Dropped),
-                Urgency::Interim => {}
-                Urgency::Final => self.pace.take(message).await,
+            if timeout_at(end, self.pace.take(message)).await.is_err() {
+                return Err(Undelivered::Late("the platform lets nothing more through for now".into()));
             }
-            let attempt = timeout(ATTEMPT, self.adapter.send(message)).await;
-            let error = match attempt {
-                Ok(Ok(id)) => return Ok(id),
-                Ok(Err(SendError::Refused(refusal))) => return Err(Undelivered::Refused(refusal)),
-                Ok(Err(error)) => error,
-                Err(_) => SendError::Uncertain("the platform call did not return".into()),
+            let error = match self.attempt(message).await {
+                Ok(id) => return Ok(id),
+                Err(SendError::Refused(refusal)) => return Err(Undelivered::Refused(refusal)),
+                Err(error) => error,
             };
             let wait = match &error {
-                SendError::RateLimited(after) => {
-                    self.pace.hold(message, *after);
-                    *after
-                }
+                SendError::RateLimited(after) => *after,
                 _ => backoff.next(&mut rand::rng()),
             };
-            if message.urgency == Urgency::Interim {
-                tracing::debug!(channel.id = %self.adapter.id(), %error, "interim edit dropped");
-                return Err(Undelivered::Dropped);
-            }
-            if started.elapsed() + wait > PATIENCE {
+            if wait > end.saturating_duration_since(Instant::now()) {
                 return Err(Undelivered::Late(error.to_string()));
             }
             tracing::warn!(channel.id = %self.adapter.id(), %error, wait_ms = wait.as_millis(), "message delayed");
-            tokio::time::sleep(wait).await;
+            sleep(wait).await;
             if let (SendError::Uncertain(_), Operation::Post(_)) = (&error, &message.operation) {
-                match self.posted(message).await {
-                    Some(Some(id)) => return Ok(id),
-                    Some(None) => {}
-                    None if blind < BLIND_REPEATS => blind += 1,
-                    None => return Err(Undelivered::Late(error.to_string())),
+                match self.look_until(message, end).await? {
+                    Trace::Posted(id) => return Ok(id),
+                    Trace::Absent => {}
+                    Trace::Unknown if blind < BLIND_REPEATS => blind += 1,
+                    Trace::Unknown => return Err(Undelivered::Late(error.to_string())),
                 }
             }
         }
     }
 
-    /// Whether a post of which we have no answer arrived. `None`: it can't be told.
-    pub(super) async fn posted(&self, message: &Outbound) -> Option<Option<MessageId>> {
-        let Operation::Post(key) = &message.operation else { return None };
+    async fn attempt(&self, message: &Outbound) -> Result<MessageId, SendError> {
+        let sent = timeout(ATTEMPT, self.adapter.send(message))
+            .await
+            .unwrap_or_else(|_| Err(SendError::Uncertain("the platform call did not return".into())));
+        if let Err(SendError::RateLimited(after)) = &sent {
+            self.pace.hold(message, *after);
+        }
+        sent
+    }
+
+    /// Whether a post of which we have no answer arrived.
+    pub(super) async fn look_up(&self, message: &Outbound) -> Result<Trace, Undelivered> {
+        self.look_until(message, Instant::now() + PATIENCE).await
+    }
+
+    /// A platform that can't be asked now is asked again: an answer is worth more than a guess.
+    async fn look_until(&self, message: &Outbound, end: Instant) -> Result<Trace, Undelivered> {
+        let Operation::Post(key) = &message.operation else { return Ok(Trace::Unknown) };
         if !self.features().finds_posts {
-            return None;
+            return Ok(Trace::Unknown);
         }
-        let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(10));
-        for _ in 0..6 {
-            let wait = match timeout(ATTEMPT, self.adapter.find(&message.conversation, key)).await {
-                Ok(Ok(found)) => return Some(found),
-                Ok(Err(SendError::Refused(refusal))) => {
-                    // The thread is gone, and what we posted in it with it; or we may not read here.
-                    tracing::warn!(channel.id = %self.adapter.id(), %refusal, "a post can't be looked up");
-                    return (refusal.kind == RefusalKind::ThreadGone).then_some(None);
+        let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
+        loop {
+            let found = timeout(ATTEMPT, self.adapter.find(&message.conversation, key))
+                .await
+                .unwrap_or_else(|_| Err(SendError::Uncertain("the platform call did not return".into())));
+            let error = match found {
+                Ok(Some(id)) => return Ok(Trace::Posted(id)),
+                Ok(None) => return Ok(Trace::Absent),
+                // What we posted went with its thread.
+                Err(SendError::Refused(refusal)) if refusal.kind == RefusalKind::ThreadGone => {
+                    return Ok(Trace::Absent);
                 }
-                Ok(Err(SendError::RateLimited(after))) => after,
-                Ok(Err(_)) | Err(_) => backoff.next(&mut rand::rng()),
+                Err(SendError::Refused(refusal)) => {
+                    tracing::warn!(channel.id = %self.adapter.id(), %refusal, "a post can't be looked up");
+                    return Ok(Trace::Unknown);
+                }
+                Err(error) => error,
             };
-            tokio::time::sleep(wait).await;
+            let wait = match &error {
+                SendError::RateLimited(after) => *after,
+                _ => backoff.next(&mut rand::rng()),
+            };
+            if wait > end.saturating_duration_since(Instant::now()) {
+                return Err(Undelivered::Late(error.to_string()));
+            }
+            sleep(wait).await;
         }
-        None
     }
 }
 

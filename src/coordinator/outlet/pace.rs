@@ -1,8 +1,8 @@
-//! Budgets of one channel: new messages per room, edits per account, and the waits a platform asked for.
+//! Budgets of one channel: new messages per room, edits per account, and the waits a platform asked for. Says when a
+//! message may go; what to do if that isn't now is the outlet's.
 
 use std::{
     collections::HashMap,
-    num::NonZeroU32,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -10,103 +10,86 @@ use std::{
     time::Duration,
 };
 
-use governor::{
-    RateLimiter,
-    clock::{Clock, Reference},
-    middleware::NoOpMiddleware,
-    nanos::Nanos,
-    state::{InMemoryState, NotKeyed},
-};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use watchfloor_channel::{Features, Operation, Outbound, Quota, Urgency};
 
 /// Rooms whose budget is remembered; the idle ones are forgotten first.
-const ROOMS: usize = 1024;
+pub(super) const ROOMS: usize = 1024;
+/// A wait longer than a clock can count.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-/// tokio's time, so that pacing obeys a paused clock.
-#[derive(Clone, Debug, Default)]
-struct TokioClock;
+/// One quota and the wait that the platform asked for. Own arithmetic, since no limiter at hand can keep a reserve for
+/// those who matter more.
+#[derive(Clone, Debug)]
+struct Lane {
+    per_one: Duration,
+    burst: u32,
+    /// When all of the burst is there again; each message moves it by `per_one`.
+    full_at: Instant,
+    held_until: Instant,
+}
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Moment(Instant);
+impl Lane {
+    fn new(quota: Quota) -> Self {
+        let now = Instant::now();
+        Self { per_one: per_one(quota), burst: quota.burst.max(1), full_at: now, held_until: now }
+    }
 
-impl std::ops::Add<Nanos> for Moment {
-    type Output = Self;
-    fn add(self, nanos: Nanos) -> Self {
-        Self(self.0 + Duration::from(nanos))
+    /// Takes a place, but leaves `keep` of them. If there is none: when to ask again.
+    fn take(&mut self, keep: u32) -> Result<(), Instant> {
+        let now = Instant::now();
+        if self.held_until > now {
+            return Err(self.held_until);
+        }
+        let full_at = self.full_at.max(now) + self.per_one;
+        let owed_at_most = self.per_one * (self.burst - keep.min(self.burst - 1));
+        match full_at.checked_sub(owed_at_most) {
+            Some(free) if free > now => Err(free),
+            _ => {
+                self.full_at = full_at;
+                Ok(())
+            }
+        }
+    }
+
+    /// From then on this lane holds nothing that a new one wouldn't.
+    fn idle_at(&self) -> Instant {
+        self.full_at.max(self.held_until)
     }
 }
 
-impl Reference for Moment {
-    fn duration_since(&self, earlier: Self) -> Nanos {
-        self.0.saturating_duration_since(earlier.0).into()
-    }
-
-    fn saturating_sub(&self, duration: Nanos) -> Self {
-        self.0.checked_sub(duration.into()).map_or(*self, Self)
-    }
+fn per_one(quota: Quota) -> Duration {
+    quota.per / quota.count.max(1)
 }
 
-impl Clock for TokioClock {
-    type Instant = Moment;
-    fn now(&self) -> Moment {
-        Moment(Instant::now())
-    }
-}
-
-type Limiter = RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Moment>>;
-
-fn limiter(quota: Quota) -> Limiter {
-    let one = NonZeroU32::MIN;
-    let per_cell = quota.per / quota.count.max(1);
-    let quota = governor::Quota::with_period(per_cell.max(Duration::from_nanos(1)))
-        .unwrap_or_else(|| governor::Quota::per_second(one))
-        .allow_burst(NonZeroU32::new(quota.burst).unwrap_or(one));
-    RateLimiter::direct_with_clock(quota, TokioClock)
-}
-
-/// What the platform's `Retry-After` stops: one kind of call, for posts in one room.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Lane {
-    Post(String),
-    Edit,
-    Delete,
-}
-
-fn lane(message: &Outbound) -> Lane {
-    match &message.operation {
-        Operation::Post(_) => Lane::Post(message.conversation.room.clone()),
-        Operation::Edit(_) => Lane::Edit,
-        Operation::Delete(_) => Lane::Delete,
-    }
+#[derive(Debug)]
+struct Lanes {
+    posts: HashMap<String, Lane>,
+    /// Edits and deletions of the whole account.
+    edits: Lane,
 }
 
 #[derive(Debug)]
 pub(super) struct Pace {
     posts: Quota,
-    rooms: Mutex<HashMap<String, (Instant, Arc<Limiter>)>>,
-    edits: Limiter,
-    /// Nine tenths of the edits: the rest is kept for answers.
-    interim: Limiter,
-    holds: Mutex<HashMap<Lane, Instant>>,
+    lanes: Mutex<Lanes>,
+    /// A tenth of the edits is kept for answers.
+    reserve: u32,
     viewers: Arc<AtomicU32>,
     min_edit_gap: Duration,
-    per_edit: Duration,
+    per_interim_edit: Duration,
 }
 
 impl Pace {
     pub(super) fn new(features: &Features) -> Self {
         let edits = features.account_edits;
-        let interim = Quota { count: (edits.count * 9 / 10).max(1), burst: (edits.burst * 9 / 10).max(1), ..edits };
         Self {
             posts: features.posts,
-            rooms: Mutex::default(),
-            edits: limiter(edits),
-            interim: limiter(interim),
-            holds: Mutex::default(),
+            lanes: Mutex::new(Lanes { posts: HashMap::new(), edits: Lane::new(edits) }),
+            reserve: edits.burst.div_ceil(10),
             viewers: Arc::default(),
             min_edit_gap: features.min_edit_gap,
-            per_edit: interim.per / interim.count,
+            per_interim_edit: per_one(edits) * 10 / 9,
         }
     }
 
@@ -116,64 +99,56 @@ impl Pace {
     }
 
     pub(super) fn edit_gap(&self) -> Duration {
-        self.min_edit_gap.max(self.per_edit * self.viewers.load(Ordering::Relaxed).max(1))
+        self.min_edit_gap.max(self.per_interim_edit * self.viewers.load(Ordering::Relaxed).max(1))
     }
 
+    /// The platform asked to wait: nothing of this kind goes before that.
     pub(super) fn hold(&self, message: &Outbound, wait: Duration) {
-        let mut holds = self.holds.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        holds.retain(|_, until| *until > now);
-        let until = holds.entry(lane(message)).or_insert(now);
-        *until = (*until).max(now + wait);
-    }
-
-    fn held_until(&self, message: &Outbound) -> Option<Instant> {
-        let holds = self.holds.lock().unwrap_or_else(PoisonError::into_inner);
-        holds.get(&lane(message)).copied().filter(|until| *until > Instant::now())
+        let until = now.checked_add(wait).unwrap_or(now + FOREVER);
+        self.with_lane(message, |lane| lane.held_until = lane.held_until.max(until));
     }
 
     /// Waits until the message may go.
     pub(super) async fn take(&self, message: &Outbound) {
-        loop {
-            if let Some(until) = self.held_until(message) {
-                tokio::time::sleep_until(until).await;
-                continue;
-            }
-            match self.check(message) {
-                Ok(()) => return,
-                Err(wait) => tokio::time::sleep(wait).await,
-            }
+        while let Err(free) = self.try_take(message) {
+            sleep_until(free).await;
         }
     }
 
-    /// Takes a place only if there is one now.
-    pub(super) fn try_take(&self, message: &Outbound) -> bool {
-        self.held_until(message).is_none() && self.check(message).is_ok()
+    /// Takes a place only if there is one now; else says when to ask again.
+    pub(super) fn try_take(&self, message: &Outbound) -> Result<(), Instant> {
+        let is_post = matches!(message.operation, Operation::Post(_));
+        let keep = if message.urgency == Urgency::Interim && !is_post { self.reserve } else { 0 };
+        self.with_lane(message, |lane| lane.take(keep))
     }
 
-    fn check(&self, message: &Outbound) -> Result<(), Duration> {
-        let ask = |limiter: &Limiter| limiter.check().map_err(|no| no.wait_time_from(TokioClock.now()));
-        match &message.operation {
-            Operation::Post(_) => ask(&self.room(&message.conversation.room)),
-            Operation::Edit(_) if message.urgency == Urgency::Interim => {
-                ask(&self.interim)?;
-                ask(&self.edits)
-            }
-            Operation::Edit(_) | Operation::Delete(_) => ask(&self.edits),
+    fn with_lane<T>(&self, message: &Outbound, act: impl FnOnce(&mut Lane) -> T) -> T {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        if !matches!(message.operation, Operation::Post(_)) {
+            return act(&mut lanes.edits);
         }
+        let room = &message.conversation.room;
+        if lanes.posts.len() >= ROOMS && !lanes.posts.contains_key(room) {
+            forget_idle(&mut lanes.posts);
+        }
+        act(lanes.posts.entry(room.clone()).or_insert_with(|| Lane::new(self.posts)))
     }
 
-    fn room(&self, room: &str) -> Arc<Limiter> {
-        let now = Instant::now();
-        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        if rooms.len() >= ROOMS && !rooms.contains_key(room) {
-            // A limiter that nobody asked for a whole period holds no debt.
-            let idle = self.posts.per * self.posts.burst.max(1);
-            rooms.retain(|_, (used, _)| now.saturating_duration_since(*used) < idle);
-        }
-        let entry = rooms.entry(room.to_owned()).or_insert_with(|| (now, Arc::new(limiter(self.posts))));
-        entry.0 = now;
-        entry.1.clone()
+    #[cfg(test)]
+    pub(super) fn rooms(&self) -> usize {
+        self.lanes.lock().unwrap().posts.len()
+    }
+}
+
+/// If none is idle, the one that would be first.
+fn forget_idle(rooms: &mut HashMap<String, Lane>) {
+    let now = Instant::now();
+    rooms.retain(|_, lane| lane.idle_at() > now);
+    if rooms.len() >= ROOMS
+        && let Some(first) = rooms.iter().min_by_key(|(_, lane)| lane.idle_at()).map(|(room, _)| room.clone())
+    {
+        rooms.remove(&first);
     }
 }
 

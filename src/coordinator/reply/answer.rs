@@ -1,0 +1,167 @@
+//! The last word: the placeholder becomes the answer's first part, what doesn't fit follows as replies. May be repeated from
+//! the start after a crash: the rows tell what is shown, and how it was cut.
+
+use std::collections::VecDeque;
+
+use watchfloor_channel::{
+    Body, MessageId, Operation, Refusal, RefusalKind,
+    text::{for_people, split},
+};
+
+use super::{Placed, ReplyError, Route, Undelivered};
+use crate::{
+    store::{DeliveryKind, DeliveryRow, DeliveryState},
+    wording,
+};
+
+/// How often a part that a platform finds too long is halved.
+const HALVINGS: u32 = 3;
+
+/// One message of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    body: Body,
+    halvings: u32,
+}
+
+impl Route {
+    /// Shows the answer. What is settled stays as it is.
+    pub(in super::super) async fn finish(&self, answer: &Body) -> Result<(), ReplyError> {
+        let mut parts = VecDeque::from(self.cut(answer));
+        let mut number = 0;
+        while let Some(part) = parts.pop_front() {
+            let row = self.row_of(number).await?;
+            let (part, rest) = match &row {
+                Some(row) => self.as_before(part, &row.text),
+                None => (part, Vec::new()),
+            };
+            put_in_front(&mut parts, rest);
+            if row.as_ref().is_none_or(|row| row.state != DeliveryState::Settled)
+                && let Err(error) = self.show(row.as_ref(), number, &part.body).await
+            {
+                let too_long = error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::TooLong);
+                match self.halve(&part).filter(|_| too_long) {
+                    Some(halves) => put_in_front(&mut parts, halves),
+                    None => return Err(error),
+                }
+                continue;
+            }
+            number += 1;
+        }
+        Ok(())
+    }
+
+    fn cut(&self, answer: &Body) -> Vec<Part> {
+        let whole = |body| Part { body, halvings: 0 };
+        match answer {
+            Body::Plain(_) => vec![whole(answer.clone())],
+            Body::Markdown(text) => {
+                let parts = self.split(&for_people(text), self.outlet.features().max_text);
+                // Nothing in it was for people.
+                if parts.is_empty() {
+                    vec![whole(Body::Plain(wording::no_answer()))]
+                } else {
+                    parts.into_iter().map(whole).collect()
+                }
+            }
+        }
+    }
+
+    fn split(&self, text: &str, limit: usize) -> Vec<Body> {
+        let adapter = self.outlet.adapter();
+        let measure = |part: &str| adapter.measure(&Body::Markdown(part.to_owned()));
+        split(text, limit, measure).into_iter().map(Body::Markdown).collect()
+    }
+
+    fn halve(&self, part: &Part) -> Option<Vec<Part>> {
+        let Body::Markdown(text) = &part.body else { return None };
+        let halvings = part.halvings + 1;
+        let half = self.outlet.adapter().measure(&part.body) / 2;
+        (halvings <= HALVINGS).then(|| self.split(text, half).into_iter().map(|body| Part { body, halvings }).collect())
+    }
+
+    /// An earlier attempt may have cut this part smaller: then it is cut the same way, or text would be lost or said twice.
+    fn as_before(&self, part: Part, shown: &str) -> (Part, Vec<Part>) {
+        let mut parts = VecDeque::from([part.clone()]);
+        while let Some(first) = parts.pop_front() {
+            if first.body.text() == shown {
+                return (first, parts.into());
+            }
+            match self.halve(&first) {
+                Some(halves) => put_in_front(&mut parts, halves),
+                None => break,
+            }
+        }
+        (part, Vec::new())
+    }
+
+    /// What a part became so far. A placeholder that is gone for good is no place for the first.
+    async fn row_of(&self, number: i64) -> Result<Option<DeliveryRow>, ReplyError> {
+        let rows = self.services.store.deliveries().of_turn(&self.turn_id).await?;
+        Ok(rows.into_iter().find(|row| match row.kind {
+            DeliveryKind::Placeholder => number == 0 && row.state != DeliveryState::Failed,
+            DeliveryKind::Part => row.part == number,
+            DeliveryKind::Notice => false,
+        }))
+    }
+
+    async fn show(&self, row: Option<&DeliveryRow>, number: i64, body: &Body) -> Result<(), ReplyError> {
+        let store = self.services.store.deliveries();
+        let owed = match row {
+            Some(row) if row.kind == DeliveryKind::Placeholder => {
+                if self.turn_into_answer(row, body).await? {
+                    return Ok(());
+                }
+                self.intend(DeliveryKind::Part, number, body.text()).await?
+            }
+            Some(row) => {
+                store.finalise(&row.id, body.text(), self.services.now()).await?;
+                row.into()
+            }
+            None => self.intend(DeliveryKind::Part, number, body.text()).await?,
+        };
+        self.place(&owed, body).await?;
+        store.settle(&owed.id, self.services.now()).await?;
+        Ok(())
+    }
+
+    /// Edits the placeholder into the first part. False: it can't be, and the part has to be posted.
+    async fn turn_into_answer(&self, row: &DeliveryRow, body: &Body) -> Result<bool, ReplyError> {
+        let store = self.services.store.deliveries();
+        store.finalise(&row.id, body.text(), self.services.now()).await?;
+        let Placed { id, fresh } = self.place(&row.into(), body).await?;
+        if !fresh && let Err(error) = self.edit(id, body).await {
+            match error.refusal() {
+                Some(refusal) if !is_final(refusal.kind) => {
+                    tracing::warn!(turn.id = %self.turn_id, %refusal, "the placeholder can't become the answer; posting it");
+                    store.fail(&row.id, &refusal.to_string(), self.services.now()).await?;
+                    return Ok(false);
+                }
+                _ => return Err(error),
+            }
+        }
+        store.settle(&row.id, self.services.now()).await?;
+        Ok(true)
+    }
+
+    async fn edit(&self, id: MessageId, body: &Body) -> Result<(), ReplyError> {
+        if !self.outlet.features().edits {
+            let refusal = Refusal::unsupported("messages can't be edited on this channel");
+            return Err(Undelivered::Refused(refusal).into());
+        }
+        self.insist(Operation::Edit(id), body).await?;
+        Ok(())
+    }
+}
+
+/// Where an edit is refused like this, a post would be too.
+fn is_final(kind: RefusalKind) -> bool {
+    use RefusalKind::{Credentials, Room, ThreadGone, TooLong};
+    matches!(kind, Credentials | Room | ThreadGone | TooLong)
+}
+
+fn put_in_front(parts: &mut VecDeque<Part>, first: Vec<Part>) {
+    for part in first.into_iter().rev() {
+        parts.push_front(part);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a later process makes of what an earlier one left.
+
+use super::*;
+
+/// Begins to show the answer and dies as soon as the platform got this many calls.
+async fn crash_while_finishing(bench: &Bench, route: Route, answer: &str, calls: usize) {
+    let mut process = JoinSet::new();
+    let answer = markdown(answer);
+    process.spawn(async move { route.finish(&answer).await.unwrap() });
+    bench.platform.reached(calls).await;
+    process.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_is_settled_is_not_shown_again() {
+    let bench = Bench::new(|features| features.max_text = 12).await;
+    let answer = markdown("First part.\n\nSecond part.");
+    bench.started().await.quiet().await.finish(&answer).await.unwrap();
+    let calls = bench.platform.calls();
+    bench.route_after_a_crash().finish(&answer).await.unwrap();
+    assert_eq!(bench.platform.calls(), calls);
+    assert_eq!(bench.chat(), ["First part.", "Second part."]);
+}
+
+#[tokio::test]
+async fn a_part_that_arrived_before_the_crash_is_found_and_not_posted_again() {
+    let bench = Bench::new(|features| features.max_text = 12).await;
+    let route = bench.started().await.quiet().await;
+    let (hang, go_on) = Answer::hang();
+    go_on.add_permits(1);
+    bench.platform.answers([hang, Answer::Lost]);
+    let answer = "First part.\n\nSecond part.\n\nThird part.";
+    crash_while_finishing(&bench, route, answer, 3).await;
+    assert_eq!(bench.chat(), ["First part.", "Second part."]);
+    bench.route_after_a_crash().finish(&markdown(answer)).await.unwrap();
+    assert_eq!(bench.chat(), ["First part.", "Second part.", "Third part."]);
+}
+
+#[tokio::test]
+async fn a_part_that_did_not_arrive_before_the_crash_is_posted() {
+    let bench = Bench::new(|features| features.max_text = 12).await;
+    let route = bench.started().await.quiet().await;
+    let (hang, go_on) = Answer::hang();
+    go_on.add_permits(1);
+    bench.platform.answers([hang, Answer::uncertain()]);
+    let answer = "First part.\n\nSecond part.";
+    crash_while_finishing(&bench, route, answer, 3).await;
+    bench.route_after_a_crash().finish(&markdown(answer)).await.unwrap();
+    assert_eq!(bench.chat(), ["First part.", "Second part."]);
+}
+
+#[tokio::test]
+async fn an_answer_cut_smaller_before_the_crash_loses_and_repeats_nothing() {
+    let answer = "one two three four five six seven eight nine ten";
+    let parts = ["one two", "three four", "five", "six seven", "eight nine", "ten"];
+    for calls in 2..10 {
+        let bench = Bench::new(|features| features.max_text = 24).await;
+        bench.platform.takes_at_most(16);
+        let route = bench.started().await.quiet().await;
+        crash_while_finishing(&bench, route, answer, calls).await;
+        bench.route_after_a_crash().finish(&markdown(answer)).await.unwrap();
+        assert_eq!(bench.chat(), parts, "crash after {calls} calls");
+    }
+}
+
+#[tokio::test]
+async fn a_placeholder_of_an_earlier_process_is_found_and_shows_that_we_are_back() {
+    let bench = Bench::new(|_| {}).await;
+    bench.platform.answers([Answer::Lost]);
+    let mut first = JoinSet::new();
+    let (route, placeholder) = (bench.route(), bench.placeholder.clone());
+    first.spawn(async move { route.place(&placeholder, &markdown("Before the crash.")).await.map(|_| ()) });
+    bench.platform.reached(1).await;
+    first.shutdown().await;
+
+    let reply = bench.start_with(bench.route_after_a_crash(), bench.placeholder.clone());
+    reply.shown().wait_for(|shown| *shown > 0).await.unwrap();
+    let looked = Call::Find { key: "d1".into() };
+    assert_eq!(bench.platform.calls(), [post("Before the crash."), looked, edit("m1", FIRST)]);
+    reply.quiet().await.finish(&markdown("It was DNS.")).await.unwrap();
+    assert_eq!(bench.chat(), ["It was DNS."]);
+}
+
+#[tokio::test]
+async fn a_post_whose_row_could_not_be_written_is_looked_for() {
+    let bench = Bench::new(|_| {}).await;
+    let route = bench.route();
+    let unknown = Owed { id: "no such row".into(), message: None };
+    assert!(matches!(route.place(&unknown, &markdown(FIRST)).await, Err(ReplyError::Store(_))));
+    assert!(route.unsure.load(Ordering::Relaxed));
+}
