@@ -1,0 +1,10 @@
+//! Stories: the whole application in one process, against a simulated Slack, model and telemetry, told in the words of the
+//! people who use it. The stage is in `stage`; each other file tells of one subject.
+
+#![expect(clippy::unwrap_used, reason = "a test's helpers may panic, and clippy sees only the test functions")]
+
+mod answers;
+mod arrival;
+mod asked;
+mod setting;
+mod stage;
