@@ -3,8 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's helpers may panic, and clippy sees only the test functions")]
 
+mod access;
 mod answers;
 mod arrival;
 mod asked;
+mod context;
 mod setting;
 mod stage;
+mod threads;
