@@ -28,6 +28,11 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// Longer than any story's work: what is still running then would not have ended.
 const DRAIN: Duration = Duration::from_secs(5);
 
+/// A model that says "One." to the first question of a conversation, "Two." to the second, "Three." to the third.
+pub(crate) fn by_step() -> impl Iterator<Item = Rule> {
+    ["One.", "Two.", "Three."].into_iter().enumerate().map(|(step, text)| Rule::reply(text).when_step(step))
+}
+
 pub(crate) struct Stage {
     pub(crate) slack: SlackSim,
     pub(crate) model: ModelSim,

@@ -1,22 +1,10 @@
 //! Who is addressed in a thread without a mention, and what a private chat's conversations are.
 
-use watchfloor_sim::model::Rule;
-
 use crate::{
     asked,
     setting::Setting,
-    stage::{ALICE, BOB, ROOM, Stage},
+    stage::{ALICE, BOB, ROOM, Stage, by_step},
 };
-
-fn by_step() -> [Rule; 3] {
-    ["One.", "Two.", "Three."].map(Rule::reply).into_iter().enumerate().fold(
-        [Rule::default(), Rule::default(), Rule::default()],
-        |mut rules, (step, rule)| {
-            rules[step] = rule.when_step(step);
-            rules
-        },
-    )
-}
 
 #[tokio::test]
 async fn b032_the_askers_next_words_in_the_thread_need_no_mention_and_a_bystanders_are_overheard() {
