@@ -114,6 +114,13 @@ impl Lines {
         Some(receiver)
     }
 
+    /// Events and presses of which no envelope was acknowledged yet.
+    pub(crate) fn unheard(&self) -> usize {
+        let heard: HashSet<_> = self.acks.iter().filter_map(|ack| ack.event_id.as_ref()).collect();
+        let open = self.under_way.values().filter(|envelope| envelope.acknowledged.is_some());
+        open.filter(|envelope| envelope.event_id.as_ref().is_none_or(|id| !heard.contains(id))).count()
+    }
+
     /// A frame from the bot.
     pub(crate) fn heard(&mut self, text: &str) {
         let frame: Value = serde_json::from_str(text).unwrap_or_default();

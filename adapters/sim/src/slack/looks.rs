@@ -143,6 +143,13 @@ impl SlackSim {
         self.acks()
     }
 
+    /// Waits until the bot has acknowledged everything that was sent to it so far.
+    pub async fn heard(&self) {
+        if !self.shared.lines.until(self.shared.config.patience, |lines| lines.unheard() == 0).await {
+            self.give_up("every acknowledgement");
+        }
+    }
+
     /// Ids of events that were never acknowledged, after all redeliveries.
     pub fn lost(&self) -> Vec<String> {
         self.shared.lines.look().lost.clone()

@@ -46,6 +46,9 @@ struct Recorded {
     requests: Vec<TelemetryRequest>,
     delay: Duration,
     unavailable: bool,
+    held: bool,
+    /// Requests that wait for the release.
+    waiting: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +78,30 @@ impl Shared {
     }
 }
 
-/// What stands before every endpoint: delays, and a server that answers 503.
+/// One request before its release, counted until it goes on or its client goes away.
+struct Waiting(Arc<Shared>);
+
+impl Waiting {
+    fn at(shared: &Arc<Shared>) -> Self {
+        shared.board.change(|recorded| recorded.waiting += 1);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.board.change(|recorded| recorded.waiting -= 1);
+    }
+}
+
+/// What stands before every endpoint: a hold, delays, and a server that answers 503.
 async fn gate(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let held = shared.board.look().held;
+    if held {
+        let _waiting = Waiting::at(&shared);
+        let forever = Duration::from_secs(86_400);
+        shared.board.until(forever, |recorded| !recorded.held).await;
+    }
     let (delay, unavailable) = {
         let recorded = shared.board.look();
         (recorded.delay, recorded.unavailable)
@@ -153,6 +178,25 @@ impl TelemetrySim {
     /// Every answer comes this much later.
     pub fn delay(&self, delay: Duration) {
         self.shared.board.change(|recorded| recorded.delay = delay);
+    }
+
+    /// From now on requests wait before anything is done with them.
+    pub fn hold(&self) {
+        self.shared.board.change(|recorded| recorded.held = true);
+    }
+
+    /// Lets the waiting requests go, and later ones pass.
+    pub fn release(&self) {
+        self.shared.board.change(|recorded| recorded.held = false);
+    }
+
+    /// Waits until exactly `count` requests wait for the release.
+    ///
+    /// # Panics
+    /// If that doesn't happen in time.
+    pub async fn wait_for_waiting(&self, count: usize) {
+        let reached = self.shared.board.until(PATIENCE, |recorded| recorded.waiting == count).await;
+        assert!(reached, "waited in vain for {count} held requests; there are {}", self.shared.board.look().waiting);
     }
 
     /// Replaces the recorded world: the incident goes on, or ends.

@@ -1,0 +1,16 @@
+//! Stories: the whole application in one process, against a simulated Slack, model and telemetry, told in the words of the
+//! people who use it. The stage is in `stage`; each other file tells of one subject.
+
+#![expect(clippy::unwrap_used, reason = "a test's helpers may panic, and clippy sees only the test functions")]
+
+mod access;
+mod answers;
+mod arrival;
+mod asked;
+mod context;
+mod react;
+mod setting;
+mod stage;
+mod steering;
+mod stopping;
+mod threads;
