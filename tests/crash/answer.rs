@@ -1,0 +1,84 @@
+//! Killed between the model's last word and the closed turn: the answer that was thought out is shown, once, and nobody
+//! asks the model again.
+
+use std::time::Duration;
+
+use watchfloor_sim::{model::Rule, slack::Fault};
+
+use crate::bench::{Bench, NEVER, until};
+
+const ANSWER: &str = "The pool is full.";
+
+/// A turn whose answer is stored and not shown, and its thread.
+async fn about_to_be_shown(fault: Fault) -> (Bench, String) {
+    let mut bench = Bench::started(vec![Rule::reply(ANSWER)]).await;
+    bench.slack.fault("chat.update", fault);
+    let thread = bench.ask("why?").await;
+    bench.slack.wait_for_calls("chat.update", 1).await;
+    (bench, thread)
+}
+
+#[tokio::test]
+async fn a_stored_answer_is_shown_without_asking_the_model_again() {
+    let (mut bench, thread) = about_to_be_shown(Fault::DelayBefore(NEVER)).await;
+    bench.kill_and_start().await;
+    bench.answered(&thread, &[ANSWER]).await;
+    assert_eq!((bench.requests(), bench.calls("chat.postMessage")), (1, 1));
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_only_the_transcript_holds_is_not_asked_for_again() {
+    let (mut bench, thread) = about_to_be_shown(Fault::DelayBefore(NEVER)).await;
+    bench.kill().await;
+    // As if killed between the model's last word and the turn's answer.
+    bench.database.run("UPDATE turns SET answer = NULL, answer_complete = NULL").await;
+    bench.start().await;
+    bench.answered(&thread, &[ANSWER]).await;
+    assert_eq!((bench.requests(), bench.calls("chat.postMessage")), (1, 1));
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_was_shown_unnoticed_stays_one_message() {
+    for fault in [Fault::DelayAfter(NEVER), Fault::DropResponse] {
+        let (mut bench, thread) = about_to_be_shown(fault).await;
+        let placeholder = bench.shown(&thread)[0].ts.clone();
+        bench.slack.wait_for_text(&placeholder, |text| text == ANSWER).await;
+        bench.kill_and_start().await;
+        bench.answered(&thread, &[ANSWER]).await;
+        assert_eq!((bench.requests(), bench.calls("chat.postMessage")), (1, 1));
+        bench.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_shown_and_not_written_down_stays_one_message() {
+    let (mut bench, thread) = about_to_be_shown(Fault::DelayAfter(Duration::from_millis(300))).await;
+    let placeholder = bench.shown(&thread)[0].ts.clone();
+    bench.slack.wait_for_text(&placeholder, |text| text == ANSWER).await;
+    bench.database.lock().await;
+    let slack = bench.slack.clone();
+    until("the answer to the edit", async || slack.calls("chat.update")[0].answer.is_some()).await;
+    bench.kill().await;
+    bench.database.unlock().await;
+    bench.start().await;
+    bench.answered(&thread, &[ANSWER]).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_turn_whose_answer_is_settled_is_only_closed() {
+    let mut bench = Bench::started(vec![Rule::reply(ANSWER)]).await;
+    let thread = bench.ask("why?").await;
+    bench.answered(&thread, &[ANSWER]).await;
+    let before = (bench.requests(), bench.calls("chat.postMessage"), bench.calls("chat.update"));
+    bench.kill().await;
+    // As if killed after the last delivery was settled and before the turn was closed.
+    bench.database.run("UPDATE turns SET status = 'running', closed_at = NULL").await;
+    bench.database.run("UPDATE inbox SET state = 'taken' WHERE turn_id IS NOT NULL").await;
+    bench.start().await;
+    bench.answered(&thread, &[ANSWER]).await;
+    assert_eq!((bench.requests(), bench.calls("chat.postMessage"), bench.calls("chat.update")), before);
+    bench.stop().await;
+}

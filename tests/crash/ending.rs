@@ -1,0 +1,96 @@
+//! Turns that are told to end, by a person or with the process: what was told survives.
+
+use watchfloor_sim::{model::Rule, slack::Fault};
+
+use crate::bench::{Bench, NEVER, OPS};
+
+const ANSWER: &str = "The pool is full.";
+const STOPPED: &str = "Stopped by <@U0ALICE>. Mention me again to start over.";
+
+/// A turn that waits for its model, and its thread.
+async fn thinking() -> (Bench, String) {
+    let mut bench = Bench::started(vec![Rule::reply(ANSWER)]).await;
+    bench.model.hold();
+    let thread = bench.ask("why?").await;
+    bench.model.wait_for_open_streams(1).await;
+    bench.slack.next_message(OPS).await;
+    (bench, thread)
+}
+
+#[tokio::test]
+async fn a_stop_that_was_not_shown_is_shown_after_the_restart() {
+    let (mut bench, thread) = thinking().await;
+    bench.slack.fault("chat.update", Fault::DelayBefore(NEVER));
+    bench.say_in(&thread, "stop").await;
+    bench.slack.wait_for_calls("chat.update", 1).await;
+    bench.kill_and_start().await;
+    bench.answered(&thread, &[STOPPED]).await;
+    assert_eq!((bench.requests(), bench.calls("chat.postMessage")), (1, 1));
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_stop_said_while_the_process_is_down_ends_the_resumed_turn() {
+    let (mut bench, thread) = thinking().await;
+    bench.kill().await;
+    bench.say_in(&thread, "stop").await;
+    bench.start().await;
+    bench.answered(&thread, &[STOPPED]).await;
+    assert_eq!(bench.calls("chat.postMessage"), 1);
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_stop_that_was_shown_and_not_closed_stops_nothing_else() {
+    let (mut bench, thread) = thinking().await;
+    bench.say_in(&thread, "stop").await;
+    bench.answered(&thread, &[STOPPED]).await;
+    bench.kill().await;
+    // As if killed after the turn was closed and before the stop was.
+    bench.database.run("UPDATE inbox SET state = 'pending', turn_id = NULL WHERE kind = 'stop'").await;
+    bench.model.release();
+    bench.start().await;
+    bench.answered(&thread, &[STOPPED]).await;
+    bench.ask_in(&thread, crate::bench::BOB, "and now?").await;
+    bench.answered(&thread, &[STOPPED, ANSWER]).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_process_asked_to_end_finishes_its_turn() {
+    let (mut bench, thread) = thinking().await;
+    bench.terminate().await;
+    bench.model.release();
+    bench.ended().await;
+    bench.answered(&thread, &[ANSWER]).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_turn_cut_short_by_a_second_signal_is_left_to_the_next_start() {
+    let (mut bench, thread) = thinking().await;
+    bench.terminate().await;
+    bench.terminate().await;
+    bench.ended().await;
+    bench.model.wait_for_open_streams(0).await;
+    bench.start().await;
+    bench.model.wait_for_open_streams(1).await;
+    bench.model.release();
+    bench.answered(&thread, &[ANSWER]).await;
+    assert_eq!((bench.requests(), bench.calls("chat.postMessage")), (2, 1));
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_message_said_while_the_process_ends_is_answered_by_the_next() {
+    let (mut bench, thread) = thinking().await;
+    bench.terminate().await;
+    let other = bench.ask("why not?").await;
+    bench.model.release();
+    bench.ended().await;
+    bench.start().await;
+    bench.answered(&thread, &[ANSWER]).await;
+    bench.answered(&other, &[ANSWER]).await;
+    assert_eq!(bench.calls("chat.postMessage"), 2);
+    bench.stop().await;
+}

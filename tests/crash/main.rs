@@ -1,0 +1,18 @@
+//! The program itself, killed between any two steps of an answer and started again: each accepted message is answered
+//! exactly once, in the same placeholder, or it is explained.
+//!
+//! The simulators live in the test's process and outlive every kill. `docs/ARCHITECTURE.md`, section 4, has the steps.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the story")]
+
+mod accepted;
+mod answer;
+mod bench;
+mod database;
+mod ending;
+mod parts;
+mod placeholder;
+mod postgres;
+mod process;
+mod queue;
+mod sweep;
+mod thinking;

@@ -1,0 +1,61 @@
+//! Killed round the placeholder: it is posted once, whatever is known of it after the restart.
+
+use watchfloor_sim::{model::Rule, slack::Fault};
+
+use crate::bench::{Bench, NEVER, OPS};
+
+const ANSWER: &str = "The pool is full.";
+
+fn answers() -> Vec<Rule> {
+    vec![Rule::reply(ANSWER)]
+}
+
+#[tokio::test]
+async fn a_placeholder_that_was_not_posted_is_posted_after_the_restart() {
+    let mut bench = Bench::started(answers()).await;
+    bench.slack.fault("chat.postMessage", Fault::DelayBefore(NEVER));
+    bench.model.hold();
+    let thread = bench.ask("why?").await;
+    bench.slack.wait_for_calls("chat.postMessage", 1).await;
+    bench.kill().await;
+    assert_eq!(bench.texts(&thread), [""; 0]);
+    bench.start().await;
+    bench.slack.next_message(OPS).await;
+    bench.model.release();
+    bench.answered(&thread, &[ANSWER]).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_placeholder_whose_answer_was_not_seen_is_found_by_its_metadata() {
+    for fault in [Fault::DelayAfter(NEVER), Fault::DropResponse] {
+        let mut bench = Bench::started(answers()).await;
+        bench.slack.fault("chat.postMessage", fault);
+        bench.model.hold();
+        let thread = bench.ask("why?").await;
+        let placeholder = bench.slack.next_message(OPS).await;
+        bench.kill_and_start().await;
+        bench.model.wait_for_open_streams(1).await;
+        bench.model.release();
+        bench.answered(&thread, &[ANSWER]).await;
+        assert_eq!(bench.shown(&thread)[0].ts, placeholder.ts);
+        assert_eq!(bench.calls("chat.postMessage"), 1);
+        bench.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_resumed_in_its_placeholder_which_says_so() {
+    let mut bench = Bench::started(answers()).await;
+    bench.model.hold();
+    let thread = bench.ask("why?").await;
+    let placeholder = bench.slack.next_message(OPS).await;
+    bench.model.wait_for_open_streams(1).await;
+    bench.kill_and_start().await;
+    bench.slack.wait_for_text(&placeholder.ts, |text| text.contains("restarted")).await;
+    bench.model.wait_for_open_streams(1).await;
+    bench.model.release();
+    bench.answered(&thread, &[ANSWER]).await;
+    assert_eq!(bench.calls("chat.postMessage"), 1);
+    bench.stop().await;
+}
