@@ -327,7 +327,6 @@ pub(super) async fn services(platform: Arc<FakePlatform>, access: Access, clock:
             worker_timeout: Duration::from_secs(60),
             workers_per_session: 2,
             workers: 2,
-            model_idle: Duration::from_secs(10),
             history_limit: 50,
             notify_after: Duration::ZERO,
             default_max_turns: 5,

@@ -13,7 +13,7 @@ use super::{
     super::{
         control::Why,
         testing::{Answer, Call, FakePlatform, access, edit, post, quota, refusal, services, thread_in},
-        view::{LineState, Progress},
+        view::Progress,
     },
     *,
 };
