@@ -20,6 +20,7 @@ use crate::{
     events::Identity,
     history,
     link::Shared,
+    names::Names,
     render, socket,
     wire::{Account, Opened, Posted},
 };
@@ -34,6 +35,7 @@ pub struct SlackAdapter {
     config: Arc<SlackConfig>,
     features: Features,
     api: Arc<Api>,
+    names: Arc<Names>,
     state: watch::Sender<ChannelState>,
     account: OnceCell<Known>,
 }
@@ -52,11 +54,12 @@ impl std::fmt::Debug for SlackAdapter {
 
 impl SlackAdapter {
     pub fn new(config: SlackConfig) -> Result<Self, BuildError> {
-        let api = Api::new(&config)?;
+        let api = Arc::new(Api::new(&config)?);
         Ok(Self {
             features: features(&config),
             config: Arc::new(config),
-            api: Arc::new(api),
+            names: Arc::new(Names::new(api.clone())),
+            api,
             state: watch::Sender::new(ChannelState::Connecting),
             account: OnceCell::new(),
         })
@@ -172,6 +175,7 @@ impl ChannelAdapter for SlackAdapter {
                 api: self.api.clone(),
                 config: self.config.clone(),
                 identity,
+                names: self.names.clone(),
                 inbox,
                 stop,
                 deliveries: deliveries.clone(),
@@ -240,7 +244,9 @@ impl ChannelAdapter for SlackAdapter {
 
     async fn thread(&self, of: &ConversationId, limit: usize) -> Result<Vec<Overheard>, SendError> {
         let known = self.account().await.map_err(CallError::of_read)?;
-        history::thread(&self.api, of, limit, &known.team, &known.identity).await
+        let mut messages = history::thread(&self.api, of, limit, &known.team, &known.identity).await?;
+        self.names.name_all(messages.iter_mut().map(|message| &mut message.author)).await;
+        Ok(messages)
     }
 
     async fn react(&self, to: &MessageId, sign: Sign) -> Result<(), SendError> {

@@ -9,6 +9,7 @@ mod errors;
 mod events;
 mod history;
 mod link;
+mod names;
 mod render;
 mod socket;
 mod text_in;

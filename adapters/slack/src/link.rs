@@ -17,13 +17,14 @@ use tokio_tungstenite::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, info, warn};
-use watchfloor_channel::{Inbound, Inbox};
+use watchfloor_channel::{Addressed, Inbound, Inbox};
 
 use crate::{
     SlackConfig,
     api::Api,
     errors::CallError,
     events::{self, Identity},
+    names::Names,
     wire::{Frame, Opened},
 };
 
@@ -50,6 +51,7 @@ pub(crate) struct Shared {
     pub(crate) api: Arc<Api>,
     pub(crate) config: Arc<SlackConfig>,
     pub(crate) identity: Identity,
+    pub(crate) names: Arc<Names>,
     pub(crate) inbox: Inbox,
     pub(crate) stop: CancellationToken,
     /// Deliveries outlive the socket that brought them: what is half written down must not be dropped because a cable
@@ -201,7 +203,7 @@ impl Link {
     }
 
     async fn event(&mut self, frame: Frame) -> Result<(), String> {
-        let Some(inbound) = events::inbound(&self.shared.config.id, &frame.payload, &self.shared.identity) else {
+        let Some(mut inbound) = events::inbound(&self.shared.config.id, &frame.payload, &self.shared.identity) else {
             self.once(&events::name(&frame.payload), "a kind of event we don't use; acknowledged").await;
             return self.acknowledge(&frame.envelope_id, None).await;
         };
@@ -215,6 +217,14 @@ impl Link {
             retry = frame.retry_attempt,
             "event received"
         );
+        let unknown = self.shared.names.name(&mut inbound.author);
+        // Not for everybody who talks where we happen to be.
+        if unknown && inbound.addressed != Addressed::Overheard {
+            let (shared, person) = (self.shared.clone(), inbound.author.id.clone());
+            self.shared.deliveries.spawn(async move {
+                shared.give_up.run_until_cancelled(shared.names.ask(&person)).await;
+            });
+        }
         self.unanswered += 1;
         let (shared, room, answer) = (self.shared.clone(), self.room.clone(), self.answer.clone());
         self.shared.deliveries.spawn(async move {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchfloor_channel::{Addressed, InboundKind};
-use watchfloor_sim::slack::{EventId, Mentions};
+use watchfloor_sim::slack::{EventId, Fault, Mentions};
 
 use crate::desk::{ALICE, Bot, OPS, until, workspace};
 
@@ -29,8 +29,27 @@ async fn an_event_the_store_refused_is_not_acknowledged_and_comes_again() {
     bot.mention("why?").await;
     let acks = bot.slack.wait_for_acks(1).await;
     assert_eq!(acks[0].attempt, 1);
-    let came = bot.desk.inbound(2).await;
+    // Only the name may have been learned meanwhile.
+    let mut came = bot.desk.inbound(2).await;
+    came[1].author.name = came[0].author.name.clone();
     assert_eq!(came[0], came[1]);
+}
+
+#[tokio::test]
+async fn a_person_is_looked_up_once_and_no_message_waits_for_it() {
+    let bot = Bot::connected(workspace(), |_| {}).await;
+    bot.slack.fault("users.info", Fault::DelayBefore(Duration::from_millis(300)));
+    bot.mention("first").await;
+    assert_eq!(bot.desk.inbound(1).await[0].author.name, None);
+    bot.slack.wait_for_calls("users.info", 1).await;
+    for said in 2.. {
+        bot.mention("again").await;
+        let came = bot.desk.inbound(said).await;
+        if came[said - 1].author.name.is_some() {
+            break;
+        }
+    }
+    assert_eq!(bot.slack.calls("users.info").len(), 1);
 }
 
 #[tokio::test]
