@@ -140,10 +140,8 @@ async fn changes_within_a_gap_are_shown_together_and_the_newest_wins() {
     }
     reply.shown().wait_for(|shown| *shown == 15).await.unwrap();
     let timeline = bench.platform.timeline(start);
-    let texts: Vec<_> = timeline[1..].iter().map(|(_, call)| call.clone()).collect();
-    // The clock stopped a little after the placeholder was posted, so the first gap ends a little early.
-    let step = |number| edit("m1", &format!("{FIRST}\n\n- ⏳ `step {number}`"));
-    assert_eq!(texts, [step(6), step(12), step(14)]);
+    assert!((2..=4).contains(&timeline.len()), "{timeline:?}");
+    assert_eq!(bench.chat(), [format!("{FIRST}\n\n- ⏳ `step 14`")]);
     let gaps: Vec<_> = timeline.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert!(gaps.iter().all(|gap| *gap >= 3.0), "{gaps:?}");
 }
@@ -314,7 +312,7 @@ async fn an_answer_waits_for_a_placeholder_only_so_long_and_then_looks_for_it() 
 
 #[tokio::test]
 async fn a_busy_account_still_gets_its_answer_through() {
-    let bench = Bench::new(|features| features.account_edits = quota(2, 1, 2)).await;
+    let bench = Bench::new(|features| features.account_edits = quota(2, 3600, 2)).await;
     let reply = bench.started().await;
     bench.progress.say("Interim 1.");
     bench.platform.reached(2).await;

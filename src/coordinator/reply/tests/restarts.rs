@@ -1,6 +1,9 @@
 //! What a later process makes of what an earlier one left.
 
+use watchfloor_channel::ChannelAdapter;
+
 use super::*;
+use crate::coordinator::testing::outbound;
 
 /// Begins to show the answer and dies as soon as the platform got this many calls.
 async fn crash_while_finishing(bench: &Bench, route: Route, answer: &str, calls: usize) {
@@ -66,12 +69,8 @@ async fn an_answer_cut_smaller_before_the_crash_loses_and_repeats_nothing() {
 #[tokio::test]
 async fn a_placeholder_of_an_earlier_process_is_found_and_shows_that_we_are_back() {
     let bench = Bench::new(|_| {}).await;
-    bench.platform.answers([Answer::Lost]);
-    let mut first = JoinSet::new();
-    let (route, placeholder) = (bench.route(), bench.placeholder.clone());
-    first.spawn(async move { route.place(&placeholder, &markdown("Before the crash.")).await.map(|_| ()) });
-    bench.platform.reached(1).await;
-    first.shutdown().await;
+    let before = outbound(Operation::Post(DeliveryKey("d1".into())), "Before the crash.", Urgency::Final);
+    bench.platform.send(&before).await.unwrap();
 
     let reply = bench.start_with(bench.route_after_a_crash(), bench.placeholder.clone());
     reply.shown().wait_for(|shown| *shown > 0).await.unwrap();
