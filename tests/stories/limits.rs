@@ -102,3 +102,16 @@ async fn b074_a_last_call_that_says_nothing_ends_with_an_honest_line() {
     assert_eq!(stage.model.requests().len(), 4);
     stage.done().await;
 }
+
+#[tokio::test]
+async fn at_the_limit_an_earlier_answer_is_not_given_again() {
+    let stage =
+        with_two_steps(vec![Rule::reply("The pool.").when_last_user_contains("slow"), last(Rule::default()), look()])
+            .await;
+    let thread = stage.ask(ALICE, "why is it slow?").await;
+    assert_eq!(stage.answer().await, "The pool.");
+    stage.say_in(&thread, ALICE, "and the disk?").await;
+    let answer = stage.answer().await;
+    assert!(answer.starts_with("The model gave no answer, twice."), "{answer}");
+    stage.done().await;
+}
