@@ -92,30 +92,6 @@ async fn b071_reasoning_and_tool_markup_in_an_answer_are_not_shown() {
 }
 
 #[tokio::test]
-async fn b077_a_huge_result_is_cut_before_it_reaches_the_model_and_can_be_read_on() {
-    let series: Vec<_> = (0..400)
-        .map(|n| {
-            json!({"metric": {"__name__": "pool_in_use", "pod": format!("checkout-{n:04}"), "note": "x".repeat(200)},
-                "values": [["-1m", n]]})
-        })
-        .collect();
-    let world = json!({"prometheus": {"queries": [{"contains": "pool_in_use",
-        "result": {"resultType": "matrix", "result": series}}]}});
-    let rules = [
-        Rule::calls([ask_for("pool_in_use")]).when_step(0),
-        Rule::call("read_result", json!({"id": "E1", "offset": 10_000})).when_step(1),
-        Rule::reply("A lot.").when_step(2),
-    ];
-    let stage = Setting::default().rules(rules).world(&world.to_string()).open().await;
-    stage.ask(ALICE, "how full?").await;
-    assert_eq!(stage.answer().await, "A lot.");
-    let results = asked::results(stage.model.requests().last().unwrap());
-    assert!(results[0].chars().count() < 17_000, "{}", results[0].chars().count());
-    assert!(results[1].contains("characters 10000 to"), "{}", &results[1][..200]);
-    stage.done().await;
-}
-
-#[tokio::test]
 async fn an_answer_that_the_provider_cut_off_says_so() {
     let stage = Stage::with([Rule::reply("The pool is full because").finish("length")]).await;
     let thread = stage.ask(ALICE, "why?").await;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 use watchfloor::{
@@ -78,6 +79,13 @@ impl Stage {
 
     pub(crate) async fn placeholder(&self) -> Message {
         self.slack.next_message(ROOM).await
+    }
+
+    /// Reports changes as a deploy pipeline does.
+    pub(crate) async fn report_changes(&self, token: &str, changes: &Value) -> u16 {
+        let url = format!("http://{}/api/v1/hooks/changes", self.app.address());
+        let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+        client.post(url).bearer_auth(token).json(changes).send().await.unwrap().status().as_u16()
     }
 
     pub(crate) async fn tally(&self) -> Tally {

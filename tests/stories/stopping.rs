@@ -42,12 +42,15 @@ async fn a_stop_ends_the_thinking(person: &str, text: &str, words: &str) {
     stage.say_in(&thread, person, text).await;
     stopped(&stage, &thread, words).await;
     assert_eq!(stage.model.abandoned(), 1);
-    // The thread goes on, and what was stopped is no part of it.
+    // The thread goes on, and the model knows that what was stopped needs no answer.
     stage.model.release();
     stage.say_in(&thread, ALICE, "and now?").await;
     assert_eq!(stage.answer().await, "One.");
     let request = stage.model.requests().pop().unwrap();
-    assert_eq!(asked::roles(&request), ["system", "user", "user"]);
+    let said = asked::said(&request);
+    assert_eq!(said.len(), 3, "{said:#?}");
+    assert_eq!([asked::words(&said[0]), asked::words(&said[2])], ["why is it slow?", "and now?"]);
+    assert!(said[1].contains("The turn was stopped by a person."), "{}", said[1]);
     stage.done().await;
 }
 
@@ -89,8 +92,9 @@ async fn b075_a_stop_during_a_call_leaves_a_thread_that_can_go_on() {
     stage.say_in(&thread, ALICE, "go on").await;
     assert_eq!(stage.answer().await, "Now I know.");
     let request = stage.model.requests().pop().unwrap();
-    assert_eq!(asked::roles(&request), ["system", "user", "assistant", "tool", "user"]);
-    assert!(asked::results(&request)[0].contains("stopped by the user"), "{:?}", asked::results(&request));
+    // The call has its one result, then come the stop and the next question.
+    assert_eq!(asked::roles(&request), ["system", "user", "assistant", "tool", "user", "user"]);
+    assert!(asked::results(&request)[0].contains("interrupted"), "{:?}", asked::results(&request));
     stage.done().await;
 }
 
