@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     path::PathBuf,
+    process::ExitStatus,
     time::{Duration, Instant},
 };
 
@@ -98,16 +99,22 @@ impl Bench {
         self.start().await;
     }
 
-    /// SIGTERM, without waiting for the end.
+    /// SIGTERM. Returns when the process has heard it, not when it has ended.
     pub(crate) async fn terminate(&self) {
+        self.process.as_ref().unwrap().terminate().await;
+        until("the first words of an orderly end", async || self.log().contains("stopping: ")).await;
+    }
+
+    /// A second SIGTERM.
+    pub(crate) async fn terminate_again(&self) {
         self.process.as_ref().unwrap().terminate().await;
     }
 
     /// The end of a process that was asked to end.
-    pub(crate) async fn ended(&mut self) {
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
         let status = self.process.take().unwrap().ended().await;
-        assert!(status.success(), "{status}");
         self.disconnected().await;
+        status
     }
 
     /// Mentions the bot at top level; returns the thread.
@@ -151,8 +158,9 @@ impl Bench {
     pub(crate) async fn at_rest(&mut self) {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let owed = self.database.owed().await;
+            // In this order: a message is taken before it is owed an answer.
             let messages = self.database.messages().await;
+            let owed = self.database.owed().await;
             if owed.is_empty() && messages == self.said {
                 return;
             }

@@ -8,7 +8,7 @@ const OWED: [(&str, &str); 5] = [
     ("waiting messages", "SELECT COUNT(*) FROM inbox WHERE state <> 'done' AND kind <> 'overheard'"),
     ("open turns", "SELECT COUNT(*) FROM turns WHERE status = 'running'"),
     ("unsettled deliveries", "SELECT COUNT(*) FROM deliveries WHERE state IN ('intended', 'sent', 'final')"),
-    ("unfinished calls", "SELECT COUNT(*) FROM chat_tool_calls WHERE finished_at IS NULL"),
+    ("unfinished calls", "SELECT COUNT(*) FROM chat_tool_calls WHERE ended_at IS NULL"),
     ("running workers", "SELECT COUNT(*) FROM chat_sessions WHERE kind = 'worker' AND status = 'running'"),
 ];
 

@@ -61,7 +61,7 @@ async fn a_process_asked_to_end_finishes_its_turn() {
     let (mut bench, thread) = thinking().await;
     bench.terminate().await;
     bench.model.release();
-    bench.ended().await;
+    assert!(bench.ended().await.success());
     bench.answered(&thread, &[ANSWER]).await;
     bench.stop().await;
 }
@@ -70,7 +70,7 @@ async fn a_process_asked_to_end_finishes_its_turn() {
 async fn a_turn_cut_short_by_a_second_signal_is_left_to_the_next_start() {
     let (mut bench, thread) = thinking().await;
     bench.terminate().await;
-    bench.terminate().await;
+    bench.terminate_again().await;
     bench.ended().await;
     bench.model.wait_for_open_streams(0).await;
     bench.start().await;
@@ -87,7 +87,7 @@ async fn a_message_said_while_the_process_ends_is_answered_by_the_next() {
     bench.terminate().await;
     let other = bench.ask("why not?").await;
     bench.model.release();
-    bench.ended().await;
+    assert!(bench.ended().await.success());
     bench.start().await;
     bench.answered(&thread, &[ANSWER]).await;
     bench.answered(&other, &[ANSWER]).await;

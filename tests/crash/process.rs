@@ -19,6 +19,7 @@ impl Process {
             .args(["--log-level", "info,watchfloor=debug", "serve", "--config"])
             .arg(config)
             .env_clear()
+            .env("NO_COLOR", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
