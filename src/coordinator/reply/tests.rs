@@ -318,6 +318,9 @@ async fn a_busy_account_still_gets_its_answer_through() {
     bench.platform.reached(2).await;
     bench.progress.say("Interim 2.");
     tokio::task::yield_now().await;
-    reply.quiet().await.finish(&markdown("It was DNS.")).await.unwrap();
+    let answer = markdown("It was DNS.");
+    let finish = async { reply.quiet().await.finish(&answer).await };
+    // Without the reserve it would be half an hour.
+    tokio::time::timeout(Duration::from_secs(20), finish).await.unwrap().unwrap();
     assert_eq!(bench.platform.calls(), [post(FIRST), edit("m1", "Interim 1."), edit("m1", "It was DNS.")]);
 }
