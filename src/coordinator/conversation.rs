@@ -225,7 +225,7 @@ impl Actor {
             }
             match row.kind {
                 InboxKind::Stop => {
-                    let by = row.author_name.clone().unwrap_or_else(|| self.mention(&row.author_id));
+                    let by = self.mention(&row.author_id);
                     control.stop(Why::Said { by });
                     self.react(&row, Sign::Done);
                     stops.push(row.id);

@@ -15,7 +15,10 @@ use std::sync::{
 };
 
 use tokio::{sync::watch, task::JoinHandle};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 use watchfloor_channel::{
     Body, ConversationId, DeliveryKey, MessageId, Operation, Outbound, Refusal, RefusalKind, Urgency,
 };
@@ -86,7 +89,8 @@ struct Placed {
 pub(super) struct Reply {
     route: Route,
     keeper: JoinHandle<()>,
-    enough: CancellationToken,
+    /// Dropped with a turn that breaks: the keeper ends with it.
+    enough: DropGuard,
     shown: watch::Receiver<u64>,
 }
 
@@ -103,7 +107,7 @@ impl Reply {
         let (shown, shown_reader) = watch::channel(0);
         let keeper = Keeper { route: route.clone(), views, shown, enough: enough.clone(), control };
         let keeper = tasks.spawn(keeper.run(placeholder));
-        Self { route, keeper, enough, shown: shown_reader }
+        Self { route, keeper, enough: enough.drop_guard(), shown: shown_reader }
     }
 
     /// The newest version of the view that the platform shows.
@@ -113,7 +117,7 @@ impl Reply {
 
     /// Ends the interim edits; returns when none is in flight.
     pub(super) async fn quiet(self) -> Route {
-        self.enough.cancel();
+        self.enough.disarm().cancel();
         if let Err(error) = self.keeper.await {
             tracing::error!(turn.id = %self.route.turn_id, %error, "keeping the placeholder current failed");
         }
@@ -124,6 +128,17 @@ impl Reply {
 impl Route {
     fn message(&self, operation: Operation, body: Body, urgency: Urgency) -> Outbound {
         Outbound { conversation: self.conversation.clone(), operation, body, urgency }
+    }
+
+    /// Nothing more can be shown here: what is owed is written off, with the reason.
+    pub(super) async fn give_up(&self, reason: &str) -> Result<(), StoreError> {
+        let store = self.services.store.deliveries();
+        for row in store.of_turn(&self.turn_id).await? {
+            if row.state != DeliveryState::Settled {
+                store.fail(&row.id, reason, self.services.now()).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Puts a delivery where its row says, unless it is there already.

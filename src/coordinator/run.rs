@@ -113,6 +113,7 @@ impl Run {
         let system: Arc<str> = prompt::system(&self.persona).into();
         let tools = self.toolbox.specs();
         let mut calls_made = 0;
+        let begun_at = history.len();
         // Interrupted between its last word and the turn's end: it has said everything.
         if let Some(Message::Assistant { text, calls, .. }) = history.last()
             && calls.is_empty()
@@ -144,11 +145,11 @@ impl Run {
                 Ok(completion) => completion,
                 Err(Broken::Stopped) => return Ok(End::Stopped),
                 // At the limit, with calls alone: what it said on the way is better than nothing.
-                Err(Broken::Empty) if limit.is_some() && narration(&history).is_some() => {
-                    return Ok(End::Answered { text: narration(&history).unwrap_or_default(), limit });
+                Err(Broken::Empty) => {
+                    let said = narration(&history[begun_at..]).filter(|_| limit.is_some());
+                    return Ok(said.map_or(End::Failed(Failure::Empty), |text| End::Answered { text, limit }));
                 }
                 Err(Broken::Model(error)) => return Ok(End::Failed(Failure::Model(error))),
-                Err(Broken::Empty) => return Ok(End::Failed(Failure::Empty)),
             };
             calls_made += 1;
             let Completion { text, reasoning, mut calls, stop, .. } = completion;

@@ -134,7 +134,9 @@ impl Turn {
         let Some((conclusion, mut totals)) = concluded? else { return Ok(Closed::Left) };
         totals += dispatch.spent();
 
-        if conclusion.shown {
+        if !conclusion.shown {
+            route.give_up(conclusion.reason.as_deref().unwrap_or_default()).await?;
+        } else {
             let shown = tokio::select! {
                 shown = self.show(&route, &conclusion) => shown,
                 () = ending.cancelled() => return Ok(Closed::Left),
@@ -143,6 +145,7 @@ impl Turn {
                 Ok(()) => {}
                 Err(ReplyError::Undelivered(Undelivered::Refused(refusal))) => {
                     tracing::error!(conversation.id = %self.conversation, turn.id = %self.turn.id, %refusal, "the answer can't be shown");
+                    route.give_up(&refusal.code).await?;
                 }
                 Err(error) => {
                     tracing::error!(conversation.id = %self.conversation, turn.id = %self.turn.id, %error, "the answer is not shown yet");
@@ -294,9 +297,9 @@ impl Turn {
         Ok(())
     }
 
-    /// Something was read or answered in this conversation before.
+    /// The thread was read, or there was a turn before this one.
     async fn turn_is_not_the_first(&self) -> Result<bool, StoreError> {
         let rows = self.services.store.messages().transcript(&self.session.id).await?;
-        Ok(rows.iter().any(|row| row.kind == transcript::THREAD || row.kind == "assistant"))
+        Ok(rows.iter().any(|row| row.kind == transcript::THREAD || row.turn_id != self.turn.id))
     }
 }

@@ -12,7 +12,7 @@ use super::{CallState, Found};
 
 #[expect(clippy::expect_used, reason = "a constant pattern, built by every test of this file")]
 static OURS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)<(\s*/?\s*(?:result|message|overheard|system|task[-_]notification|tool_|function_call|invoke)|\|)")
+    Regex::new(r"(?i)<(\s*/?\s*(?:result|message|overheard|thread|runtime|system|task[-_]notification|tool_|function_call|invoke)|\|)")
         .expect("a pattern of ours is wrong")
 });
 

@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    num::NonZeroU32,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -10,6 +11,13 @@ use std::{
     time::Duration,
 };
 
+use governor::{
+    RateLimiter,
+    clock::{Clock, Reference},
+    middleware::NoOpMiddleware,
+    nanos::Nanos,
+    state::{InMemoryState, NotKeyed},
+};
 use tokio::time::{Instant, sleep_until};
 use watchfloor_channel::{Features, Operation, Outbound, Quota, Urgency};
 
@@ -18,43 +26,94 @@ pub(super) const ROOMS: usize = 1024;
 /// A wait longer than a clock can count.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-/// One quota and the wait that the platform asked for. Own arithmetic, since no limiter at hand can keep a reserve for
-/// those who matter more.
-#[derive(Clone, Debug)]
+/// tokio's time, so that pacing obeys a paused clock.
+#[derive(Clone, Debug, Default)]
+struct TokioClock;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Moment(Instant);
+
+impl std::ops::Add<Nanos> for Moment {
+    type Output = Self;
+    fn add(self, nanos: Nanos) -> Self {
+        Self(self.0 + Duration::from(nanos))
+    }
+}
+
+impl Reference for Moment {
+    fn duration_since(&self, earlier: Self) -> Nanos {
+        self.0.saturating_duration_since(earlier.0).into()
+    }
+
+    fn saturating_sub(&self, duration: Nanos) -> Self {
+        self.0.checked_sub(duration.into()).map_or(*self, Self)
+    }
+}
+
+impl Clock for TokioClock {
+    type Instant = Moment;
+    fn now(&self) -> Moment {
+        Moment(Instant::now())
+    }
+}
+
+type Limiter = RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Moment>>;
+
+fn limiter(quota: Quota) -> Limiter {
+    let at_least_one = |count: u32| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
+    let period = per_one(quota).max(Duration::from_nanos(1));
+    let limit = governor::Quota::with_period(period)
+        .unwrap_or_else(|| governor::Quota::per_second(NonZeroU32::MIN))
+        .allow_burst(at_least_one(quota.burst));
+    RateLimiter::direct_with_clock(limit, TokioClock)
+}
+
+/// One quota and the wait that the platform asked for.
+#[derive(Debug)]
 struct Lane {
-    per_one: Duration,
-    burst: u32,
-    /// When all of the burst is there again; each message moves it by `per_one`.
-    full_at: Instant,
+    common: Limiter,
+    /// The part of the quota that is kept for answers.
+    reserve: Option<Limiter>,
     held_until: Instant,
+    /// Left alone for this long it holds nothing that a new one wouldn't.
+    refills_in: Duration,
+    used: Instant,
 }
 
 impl Lane {
     fn new(quota: Quota) -> Self {
         let now = Instant::now();
-        Self { per_one: per_one(quota), burst: quota.burst.max(1), full_at: now, held_until: now }
+        let refills_in = per_one(quota) * quota.burst.max(1);
+        Self { common: limiter(quota), reserve: None, held_until: now, refills_in, used: now }
     }
 
-    /// Takes a place, but leaves `keep` of them. If there is none: when to ask again.
-    fn take(&mut self, keep: u32) -> Result<(), Instant> {
+    /// A tenth is for answers alone.
+    fn with_reserve(quota: Quota) -> Self {
+        let (count, burst) = (quota.count.div_ceil(10), quota.burst.div_ceil(10));
+        if count >= quota.count || burst >= quota.burst {
+            return Self::new(quota);
+        }
+        let common = Quota { count: quota.count - count, burst: quota.burst - burst, ..quota };
+        Self { reserve: Some(limiter(Quota { count, burst, ..quota })), ..Self::new(common) }
+    }
+
+    /// Takes a place. If there is none: when to ask again.
+    fn take(&mut self, urgency: Urgency) -> Result<(), Instant> {
         let now = Instant::now();
         if self.held_until > now {
             return Err(self.held_until);
         }
-        let full_at = self.full_at.max(now) + self.per_one;
-        let owed_at_most = self.per_one * (self.burst - keep.min(self.burst - 1));
-        match full_at.checked_sub(owed_at_most) {
-            Some(free) if free > now => Err(free),
-            _ => {
-                self.full_at = full_at;
-                Ok(())
-            }
+        self.used = now;
+        let ask = |limiter: &Limiter| limiter.check().map_err(|no| now + no.wait_time_from(Moment(now)));
+        let Err(free) = ask(&self.common) else { return Ok(()) };
+        match &self.reserve {
+            Some(reserve) if urgency == Urgency::Final => ask(reserve).map_err(|other| free.min(other)),
+            _ => Err(free),
         }
     }
 
-    /// From then on this lane holds nothing that a new one wouldn't.
     fn idle_at(&self) -> Instant {
-        self.full_at.max(self.held_until)
+        (self.used + self.refills_in).max(self.held_until)
     }
 }
 
@@ -73,8 +132,6 @@ struct Lanes {
 pub(super) struct Pace {
     posts: Quota,
     lanes: Mutex<Lanes>,
-    /// A tenth of the edits is kept for answers.
-    reserve: u32,
     viewers: Arc<AtomicU32>,
     min_edit_gap: Duration,
     per_interim_edit: Duration,
@@ -85,8 +142,7 @@ impl Pace {
         let edits = features.account_edits;
         Self {
             posts: features.posts,
-            lanes: Mutex::new(Lanes { posts: HashMap::new(), edits: Lane::new(edits) }),
-            reserve: edits.burst.div_ceil(10),
+            lanes: Mutex::new(Lanes { posts: HashMap::new(), edits: Lane::with_reserve(edits) }),
             viewers: Arc::default(),
             min_edit_gap: features.min_edit_gap,
             per_interim_edit: per_one(edits) * 10 / 9,
@@ -118,9 +174,7 @@ impl Pace {
 
     /// Takes a place only if there is one now; else says when to ask again.
     pub(super) fn try_take(&self, message: &Outbound) -> Result<(), Instant> {
-        let is_post = matches!(message.operation, Operation::Post(_));
-        let keep = if message.urgency == Urgency::Interim && !is_post { self.reserve } else { 0 };
-        self.with_lane(message, |lane| lane.take(keep))
+        self.with_lane(message, |lane| lane.take(message.urgency))
     }
 
     fn with_lane<T>(&self, message: &Outbound, act: impl FnOnce(&mut Lane) -> T) -> T {
