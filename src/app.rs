@@ -286,3 +286,33 @@ fn tools(config: &Config, store: &Store) -> anyhow::Result<Vec<SharedTool>> {
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{clock::SystemClock, config::Env, persona};
+
+    const ALL_SOURCES: &str = "
+        [sources.prometheus]
+        url = 'http://127.0.0.1:9090'
+        [sources.alertmanager]
+        url = 'http://127.0.0.1:9093'";
+
+    #[tokio::test]
+    async fn shipped_personas_name_only_tools_that_there_are() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let config = config::load_text(ALL_SOURCES, None, &Env::new()).unwrap();
+        let store = Store::open("sqlite::memory:").await.unwrap();
+        let tools = tools(&config, &store).unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool.name()).chain(coordinator::CONTROL_TOOLS).collect();
+        assert_eq!(persona::check(&Registry::builtin(), &names), []);
+    }
+
+    #[tokio::test]
+    async fn a_provider_without_its_key_is_off_with_the_key_to_set() {
+        let config = config::load_text("models.default = 'openai/gpt'", None, &Env::new()).unwrap();
+        let clock: SharedClock = Arc::new(SystemClock);
+        let lookup = models(&config, &clock).unwrap().resolve("").unwrap_err().to_string();
+        assert!(lookup.contains("models.providers.openai.api_key"), "{lookup}");
+    }
+}

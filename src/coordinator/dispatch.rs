@@ -14,11 +14,18 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Services, view::Progress};
-use crate::{model::ModelProvider, store::Totals, tools::SharedTool};
+use crate::{
+    model::ModelProvider,
+    store::Totals,
+    tools::{SharedTool, Tool},
+};
 
 pub(super) use agent::AgentTool;
 use say::SendMessage;
 use stop::TaskStop;
+
+/// Names of the tools that only a coordinator has.
+pub const CONTROL_TOOLS: [&str; 3] = [AgentTool::NAME, SendMessage::NAME, TaskStop::NAME];
 
 /// What the control tools of one turn share.
 pub(super) struct Dispatch {

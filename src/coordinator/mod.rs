@@ -33,6 +33,7 @@ use crate::{
 };
 
 use access::Access;
+pub use dispatch::CONTROL_TOOLS;
 pub use intake::Intake;
 use outlet::Outlet;
 pub use router::Router;
