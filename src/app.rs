@@ -13,7 +13,7 @@ use crate::{
     clock::SharedClock,
     config::{self, Api, ChannelConfig, Config, Platform, check_built},
     coordinator::{
-        self, Channel, Intake, Router, Services,
+        self, Channel, Intake, Router, Services, Slots,
         access::{Access, DmPolicy, IdList, ThreadFollow},
     },
     http::{ChannelHealth, Http},
@@ -76,16 +76,18 @@ impl App {
         for problem in personas.problems() {
             tracing::warn!("{problem}");
         }
-        let services = Arc::new(Services::new(coordinator::Parts {
+        let limits = limits(&config);
+        let services = Arc::new(Services {
             tools: tools(&config, &store)?,
             store: store.clone(),
             clock: clock.clone(),
             models: models(&config, &clock)?,
             personas,
-            limits: limits(&config),
+            slots: Slots::new(&limits),
+            limits,
             channels,
             owner: uuid::Uuid::now_v7().to_string(),
-        }));
+        });
         let router = Router::new(services.clone());
         let inbox = Inbox::new(Arc::new(Intake::new(services, router.clone())));
 

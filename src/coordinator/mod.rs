@@ -82,40 +82,23 @@ pub struct Services {
     pub channels: HashMap<ChannelId, Channel>,
     /// This process, as it signs leases.
     pub owner: String,
-    turn_slots: Semaphore,
-    worker_slots: Semaphore,
+    pub slots: Slots,
 }
 
-/// The parts of [`Services`] that are chosen outside.
+/// Places for what runs at the same time.
 #[derive(Debug)]
-pub struct Parts {
-    pub store: Store,
-    pub clock: SharedClock,
-    pub models: Models,
-    pub personas: Registry,
-    pub tools: Vec<SharedTool>,
-    pub limits: Limits,
-    pub channels: HashMap<ChannelId, Channel>,
-    pub owner: String,
+pub struct Slots {
+    turns: Semaphore,
+    workers: Semaphore,
+}
+
+impl Slots {
+    pub fn new(limits: &Limits) -> Self {
+        Self { turns: Semaphore::new(limits.turns), workers: Semaphore::new(limits.workers) }
+    }
 }
 
 impl Services {
-    pub fn new(parts: Parts) -> Self {
-        let Parts { store, clock, models, personas, tools, limits, channels, owner } = parts;
-        Self {
-            turn_slots: Semaphore::new(limits.turns),
-            worker_slots: Semaphore::new(limits.workers),
-            store,
-            clock,
-            models,
-            personas,
-            tools,
-            limits,
-            channels,
-            owner,
-        }
-    }
-
     /// What a run of this persona may call: its lists, cut by its mode.
     fn toolbox(persona: &Persona, all: &[SharedTool]) -> Toolbox {
         let allow = match &persona.tools {

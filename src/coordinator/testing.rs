@@ -19,7 +19,7 @@ use watchfloor_channel::{
 };
 
 use super::{
-    Channel, Limits, Parts, Services,
+    Channel, Limits, Services, Slots,
     access::{Access, DmPolicy, IdList, ThreadFollow},
 };
 use crate::{clock::SharedClock, model::Models, persona::Registry, store::Store};
@@ -315,23 +315,25 @@ pub(super) async fn services(platform: Arc<FakePlatform>, access: Access, clock:
     let store = Store::open("sqlite::memory:").await.unwrap();
     store.migrate().await.unwrap();
     let id = platform.id.clone();
-    Arc::new(Services::new(Parts {
+    let limits = Limits {
+        turns: 4,
+        turn_timeout: Duration::from_secs(60),
+        worker_timeout: Duration::from_secs(60),
+        workers_per_session: 2,
+        workers: 2,
+        history_limit: 50,
+        notify_after: Duration::ZERO,
+        default_max_turns: 5,
+    };
+    Arc::new(Services {
         store,
         clock,
         models: Models::new("", "", Default::default()),
         personas: Registry::builtin(),
         tools: Vec::new(),
-        limits: Limits {
-            turns: 4,
-            turn_timeout: Duration::from_secs(60),
-            worker_timeout: Duration::from_secs(60),
-            workers_per_session: 2,
-            workers: 2,
-            history_limit: 50,
-            notify_after: Duration::ZERO,
-            default_max_turns: 5,
-        },
+        slots: Slots::new(&limits),
+        limits,
         channels: HashMap::from([(id, Channel::new(platform, access))]),
         owner: "test".into(),
-    }))
+    })
 }

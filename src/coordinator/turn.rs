@@ -206,12 +206,12 @@ impl Turn {
         }
         let services = &self.services;
         let cancel = self.control.token().clone();
-        let _slot = match services.turn_slots.try_acquire() {
+        let _slot = match services.slots.turns.try_acquire() {
             Ok(slot) => slot,
             Err(_) => {
                 progress.say(&wording::waiting_for_slot(services.limits.turns));
                 let slot = tokio::select! {
-                    slot = services.turn_slots.acquire() => slot,
+                    slot = services.slots.turns.acquire() => slot,
                     () = cancel.cancelled() => return (End::Stopped, nothing),
                 };
                 progress.say(&wording::placeholder());

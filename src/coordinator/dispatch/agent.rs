@@ -100,7 +100,7 @@ async fn work(
 ) -> Result<ToolOutput, ToolError> {
     let services = dispatch.services.clone();
     let stopped = || ToolError::TellModel("Stopped before it began.".into());
-    let slots = async { (dispatch.slots.acquire().await, services.worker_slots.acquire().await) };
+    let slots = async { (dispatch.slots.acquire().await, services.slots.workers.acquire().await) };
     let _slots = tokio::select! {
         slots = slots => slots,
         () = cancel.cancelled() => return Err(stopped()),
