@@ -101,3 +101,22 @@ async fn an_answer_that_the_provider_cut_off_says_so() {
     assert_eq!(stage.turn(&thread).await.reason.as_deref(), Some("length"));
     stage.done().await;
 }
+
+#[tokio::test]
+async fn call_ids_that_the_model_repeats_are_told_apart() {
+    let rules = [
+        Rule::calls([ask_for("pool_in_use"), ask_for("error_rate")]).with_call_id("call_1").when_step(0),
+        Rule::calls([ask_for("pool_in_use")]).with_call_id("call_1").when_step(1),
+        Rule::reply("Full.").when_step(2),
+    ];
+    let stage = Stage::with(rules).await;
+    stage.ask(ALICE, "how full?").await;
+    assert_eq!(stage.answer().await, "Full.");
+    let results = asked::results(stage.model.requests().last().unwrap());
+    let queries = ["pool_in_use", "error_rate", "pool_in_use"];
+    assert_eq!(results.len(), queries.len());
+    for (result, query) in results.iter().zip(queries) {
+        assert!(result.contains(query), "{result}");
+    }
+    stage.done().await;
+}

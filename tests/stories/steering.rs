@@ -135,3 +135,39 @@ async fn a_turn_beyond_the_limit_says_that_it_waits_and_then_runs() {
     assert_eq!((stage.shown(&first), stage.shown(&second)), (vec!["One.".to_owned()], vec!["One.".to_owned()]));
     stage.done().await;
 }
+
+#[tokio::test]
+async fn what_a_bystander_says_during_a_turn_is_overheard_by_the_next() {
+    let stage = Stage::with(by_step()).await;
+    stage.model.hold();
+    let thread = stage.ask(ALICE, "why is it slow?").await;
+    stage.model.wait_for_open_streams(1).await;
+    stage.say_in(&thread, BOB, "I restarted it").await;
+    stage.slack.heard().await;
+    stage.model.release();
+    assert_eq!(stage.answer().await, "One.");
+    stage.say_in(&thread, ALICE, "and now?").await;
+    assert_eq!(stage.answer().await, "Two.");
+    let said = asked::said(&stage.model.requests()[1]);
+    assert!(said[1].starts_with("<overheard>") && said[1].contains("I restarted it"), "{said:#?}");
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn several_words_of_the_asker_during_a_call_join_the_turn_in_their_order() {
+    let stage = Stage::with([look(), Rule::reply("All full.").when_step(1)]).await;
+    stage.telemetry.hold();
+    let thread = stage.ask(ALICE, "how full is the pool?").await;
+    stage.telemetry.wait_for_waiting(1).await;
+    for text in ["and the disk", "<@U0BOT> and the queue"] {
+        let more = stage.say_in(&thread, ALICE, text).await;
+        stage.slack.wait_for_reactions(&more, &["eyes"]).await;
+    }
+    stage.telemetry.release();
+    assert_eq!(stage.answer().await, "All full.");
+    let said = asked::said(&stage.model.requests()[1]);
+    let words: Vec<_> = said.iter().map(|text| asked::words(text)).collect();
+    assert_eq!(words, ["how full is the pool?", "and the disk", "and the queue"]);
+    assert_eq!(stage.tally().await.turns, 1);
+    stage.done().await;
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use watchfloor::store::{SessionKind, SessionStatus};
-use watchfloor_sim::model::Rule;
+use watchfloor_sim::model::{ModelFault, Rule};
 
 use crate::{
     asked,
@@ -143,5 +143,73 @@ async fn b029_the_answer_from_a_workers_report_stays_in_the_thread() {
     assert_eq!(stage.answer().await, "It is.");
     let posts = stage.slack.calls("chat.postMessage");
     assert!(posts.iter().all(|call| call.args["thread_ts"] == parent.as_str()), "{posts:#?}");
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn a_worker_whose_model_fails_is_a_failed_report_and_the_turn_goes_on() {
+    let rules = [
+        coordinator(Rule::calls([send("looker", "The pool?")]), 0),
+        coordinator(Rule::reply("I could not look."), 1),
+        Rule::fault(ModelFault::Status { status: 400, retry_after: None }).when_persona("looker"),
+    ];
+    let stage = Setting::default().rules(rules).persona("looker", "query_promql", 5).open().await;
+    stage.ask(ALICE, "what is it?").await;
+    assert_eq!(stage.answer().await, "I could not look.");
+    let report = asked::results(stage.model.requests().last().unwrap()).remove(0);
+    assert!(report.contains("status=\"failed\"") && report.contains("reason=\"model\""), "{report}");
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn workers_beyond_the_limit_wait_for_those_before_them() {
+    let rules = [
+        coordinator(Rule::calls([send("looker", "The pool?"), send("looker", "The errors?")]), 0),
+        coordinator(Rule::reply("Both bad."), 1),
+        Rule::call("query_promql", json!({"query": "pool_in_use"})).when_persona("looker").when_step(0),
+        Rule::reply("Bad.").when_persona("looker").when_step(1),
+    ];
+    let setting = Setting::default().rules(rules).persona("looker", "query_promql", 5);
+    let stage = setting.limit("workers_per_session = 1").open().await;
+    stage.telemetry.hold();
+    let thread = stage.ask(ALICE, "what is it?").await;
+    stage.telemetry.wait_for_waiting(1).await;
+    let session = stage.session(&thread).await.unwrap();
+    assert_eq!(stage.app.store.sessions().running_workers(&session.id).await.unwrap().len(), 1);
+    stage.telemetry.release();
+    assert_eq!(stage.answer().await, "Both bad.");
+    assert_eq!(stage.tally().await.workers, ["looker", "looker"]);
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn stopping_a_task_that_does_not_exist_is_answered_and_the_turn_goes_on() {
+    let rules = [
+        coordinator(Rule::call("TaskStop", json!({"task_id": "nope"})), 0),
+        coordinator(Rule::reply("There is none."), 1),
+    ];
+    let stage = Stage::with(rules).await;
+    stage.ask(ALICE, "stop the worker, please").await;
+    assert_eq!(stage.answer().await, "There is none.");
+    let results = asked::results(stage.model.requests().last().unwrap());
+    assert!(results[0].contains("none yet"), "{}", results[0]);
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn a_worker_cannot_send_another_worker() {
+    let rules = [
+        coordinator(Rule::calls([send("looker", "The pool?")]), 0),
+        coordinator(Rule::reply("Full."), 1),
+        Rule::calls([send("looker", "You do it.")]).when_persona("looker").when_step(0),
+        Rule::reply("Full.").when_persona("looker").when_step(1),
+    ];
+    let setting = Setting::default().rules(rules).made_up("AgentTool");
+    let stage = setting.persona("looker", "query_promql, AgentTool", 5).open().await;
+    stage.ask(ALICE, "what is it?").await;
+    assert_eq!(stage.answer().await, "Full.");
+    assert_eq!(stage.tally().await.workers, ["looker"]);
+    let of_worker = &asked::results(&stage.model.requests()[2])[0];
+    assert!(of_worker.contains("there is no tool"), "{of_worker}");
     stage.done().await;
 }

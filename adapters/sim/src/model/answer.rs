@@ -30,7 +30,8 @@ impl Answer {
             (None, Some(arguments)) => arguments.to_string(),
             (None, None) => "{}".to_owned(),
         };
-        let calls: Vec<_> = reply.calls.iter().map(|call| (call_id(), call.tool.clone(), arguments(call))).collect();
+        let mut id_of = |call: &super::script::ScriptedCall| call.id.clone().unwrap_or_else(&mut call_id);
+        let calls: Vec<_> = reply.calls.iter().map(|call| (id_of(call), call.tool.clone(), arguments(call))).collect();
         let usual = if calls.is_empty() { "stop" } else { "tool_calls" };
         let said = reply.text.as_ref().map_or(0, String::len) + calls.iter().map(|(.., a)| a.len() + 20).sum::<usize>();
         let rough = |bytes: usize| u64::try_from(bytes / 4 + 1).unwrap_or(u64::MAX);

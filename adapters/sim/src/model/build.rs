@@ -20,13 +20,14 @@ impl Rule {
             tool: tool.into(),
             arguments: Some(arguments),
             raw_arguments: None,
+            id: None,
         };
         Self { reply: Reply { calls: calls.into_iter().map(call).collect(), ..Reply::default() }, ..Self::default() }
     }
 
     /// A call whose arguments are this text, JSON or not.
     pub fn raw_call(tool: impl Into<String>, arguments: impl Into<String>) -> Self {
-        let call = ScriptedCall { tool: tool.into(), arguments: None, raw_arguments: Some(arguments.into()) };
+        let call = ScriptedCall { tool: tool.into(), arguments: None, raw_arguments: Some(arguments.into()), id: None };
         Self { reply: Reply { calls: vec![call], ..Reply::default() }, ..Self::default() }
     }
 
@@ -38,6 +39,15 @@ impl Rule {
     #[must_use]
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
         self.reply.text = Some(text.into());
+        self
+    }
+
+    /// All its calls come with this id.
+    #[must_use]
+    pub fn with_call_id(mut self, id: &str) -> Self {
+        for call in &mut self.reply.calls {
+            call.id = Some(id.to_owned());
+        }
         self
     }
 

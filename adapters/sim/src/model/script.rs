@@ -74,6 +74,8 @@ pub struct ScriptedCall {
     pub arguments: Option<Value>,
     /// Instead of `arguments`: the text as it is, JSON or not.
     pub raw_arguments: Option<String>,
+    /// Instead of a fresh one: some servers count from one in every answer.
+    pub id: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
