@@ -89,8 +89,7 @@ async fn a_message_said_while_the_process_ends_is_answered_by_the_next() {
     bench.model.release();
     assert!(bench.ended().await.success());
     bench.start().await;
-    bench.answered(&thread, &[ANSWER]).await;
-    bench.answered(&other, &[ANSWER]).await;
+    bench.all_answered(&[(&thread, &[ANSWER]), (&other, &[ANSWER])]).await;
     assert_eq!(bench.calls("chat.postMessage"), 2);
     bench.stop().await;
 }
