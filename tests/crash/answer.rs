@@ -29,10 +29,13 @@ async fn a_stored_answer_is_shown_without_asking_the_model_again() {
 
 #[tokio::test]
 async fn an_answer_that_only_the_transcript_holds_is_not_asked_for_again() {
-    let (mut bench, thread) = about_to_be_shown(Fault::DelayBefore(NEVER)).await;
+    let mut bench = Bench::started(vec![Rule::reply(ANSWER)]).await;
+    bench.database.refuse("UPDATE OF answer ON turns").await;
+    let thread = bench.ask("why?").await;
+    let said = "SELECT COUNT(*) FROM chat_messages WHERE kind = 'assistant'";
+    until("the model's last word", async || bench.database.count(said).await == 1).await;
     bench.kill().await;
-    // As if killed between the model's last word and the turn's answer.
-    bench.database.run("UPDATE turns SET answer = NULL, answer_complete = NULL").await;
+    bench.database.refuse_nothing().await;
     bench.start().await;
     bench.answered(&thread, &[ANSWER]).await;
     assert_eq!((bench.requests(), bench.calls("chat.postMessage")), (1, 1));
@@ -70,15 +73,15 @@ async fn an_answer_that_was_shown_and_not_written_down_stays_one_message() {
 #[tokio::test]
 async fn a_turn_whose_answer_is_settled_is_only_closed() {
     let mut bench = Bench::started(vec![Rule::reply(ANSWER)]).await;
+    bench.database.refuse("UPDATE OF status ON turns").await;
     let thread = bench.ask("why?").await;
-    bench.answered(&thread, &[ANSWER]).await;
-    let before = (bench.requests(), bench.calls("chat.postMessage"), bench.calls("chat.update"));
+    let settled = "SELECT COUNT(*) FROM deliveries WHERE state = 'settled'";
+    until("the settled answer", async || bench.database.count(settled).await == 1).await;
     bench.kill().await;
-    // As if killed after the last delivery was settled and before the turn was closed.
-    bench.database.run("UPDATE turns SET status = 'running', closed_at = NULL").await;
-    bench.database.run("UPDATE inbox SET state = 'taken' WHERE turn_id IS NOT NULL").await;
+    assert_eq!(bench.database.owed().await, ["1 waiting messages", "1 open turns"]);
+    bench.database.refuse_nothing().await;
     bench.start().await;
     bench.answered(&thread, &[ANSWER]).await;
-    assert_eq!((bench.requests(), bench.calls("chat.postMessage"), bench.calls("chat.update")), before);
+    assert_eq!((bench.requests(), bench.calls("chat.postMessage"), bench.calls("chat.update")), (1, 1, 1));
     bench.stop().await;
 }

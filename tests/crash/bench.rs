@@ -2,7 +2,6 @@
 
 use std::{
     fs::File,
-    path::PathBuf,
     process::ExitStatus,
     time::{Duration, Instant},
 };
@@ -41,19 +40,19 @@ pub(crate) struct Bench {
 impl Bench {
     /// A running program on SQLite whose model follows `rules`.
     pub(crate) async fn started(rules: Vec<Rule>) -> Self {
-        let place = tempfile::tempdir().unwrap();
-        Self::started_on("sqlite://watchfloor.db", place, rules, async |place| {
-            Database::sqlite(&place.join("watchfloor.db")).await
-        })
-        .await
+        Self::started_with("", rules).await
     }
 
-    pub(crate) async fn started_on(
-        store_url: &str,
-        place: TempDir,
-        rules: Vec<Rule>,
-        open: impl AsyncFnOnce(PathBuf) -> Database,
-    ) -> Self {
+    /// With more in its configuration than where to find everything.
+    pub(crate) async fn started_with(settings: &str, rules: Vec<Rule>) -> Self {
+        let mut bench = Self::prepared("sqlite://watchfloor.db", settings, rules).await;
+        bench.start().await;
+        bench.open_sqlite().await;
+        bench
+    }
+
+    /// Everything but the program.
+    pub(crate) async fn prepared(store_url: &str, settings: &str, rules: Vec<Rule>) -> Self {
         // For whatever client a simulator or the test builds.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = SlackConfig {
@@ -68,13 +67,16 @@ impl Bench {
         slack.add_channel(OPS, "ops").await;
         let model = ModelSim::start(rules).await.unwrap();
         let telemetry = TelemetrySim::start(quick()).await.unwrap();
-        std::fs::write(place.path().join(CONFIG), configuration(store_url, &slack, &model, &telemetry)).unwrap();
-        let path = place.path().to_owned();
-        let mut process = Some(run(&place, 1));
-        slack.connected(1).await;
-        // The tables exist by now.
-        let database = open(path).await;
-        Self { slack, model, telemetry, database, place, process: process.take(), starts: 1, said: 0 }
+        let place = tempfile::tempdir().unwrap();
+        let configuration = configuration(store_url, settings, &slack, &model, &telemetry);
+        std::fs::write(place.path().join(CONFIG), configuration).unwrap();
+        Self { slack, model, telemetry, database: Database::None, place, process: None, starts: 0, said: 0 }
+    }
+
+    /// For a program that has made its tables.
+    pub(crate) async fn open_sqlite(&mut self) {
+        self.slack.connected(1).await;
+        self.database = Database::sqlite(&self.place.path().join("watchfloor.db")).await;
     }
 
     /// SIGKILL. Returns when Slack knows that the connection is gone.
@@ -176,8 +178,14 @@ impl Bench {
     /// At rest, and with what was seen right: the thread shows exactly these messages of the bot, the model was asked
     /// nothing odd, and Slack saw nothing odd.
     pub(crate) async fn answered(&mut self, thread: &str, texts: &[&str]) {
+        self.all_answered(&[(thread, texts)]).await;
+    }
+
+    pub(crate) async fn all_answered(&mut self, threads: &[(&str, &[&str])]) {
         self.at_rest().await;
-        assert_eq!(self.texts(thread), texts, "{}", self.log());
+        for (thread, texts) in threads {
+            assert_eq!(self.texts(thread), *texts, "{}", self.log());
+        }
         self.nothing_odd();
     }
 
@@ -238,9 +246,15 @@ pub(crate) fn slow() -> TelemetryScript {
 }
 
 /// What an operator would write, with the simulators' addresses.
-fn configuration(store_url: &str, slack: &SlackSim, model: &ModelSim, telemetry: &TelemetrySim) -> String {
+fn configuration(
+    store_url: &str,
+    settings: &str,
+    slack: &SlackSim,
+    model: &ModelSim,
+    telemetry: &TelemetrySim,
+) -> String {
     format!(
-        r#"
+        r#"{settings}
 [server]
 listen = "127.0.0.1:0"
 [store]

@@ -14,6 +14,8 @@ const OWED: [(&str, &str); 5] = [
 
 #[derive(Debug)]
 pub(crate) enum Database {
+    /// Before the program has made one.
+    None,
     Sqlite(SqliteConnection),
     Postgres(sqlx::PgConnection),
 }
@@ -27,6 +29,7 @@ impl Database {
     pub(crate) async fn count(&mut self, sql: &str) -> i64 {
         let sql = AssertSqlSafe(sql.to_owned());
         match self {
+            Self::None => panic!("no database yet"),
             Self::Sqlite(connection) => sqlx::query(sql).fetch_one(connection).await.unwrap().get(0),
             Self::Postgres(connection) => sqlx::query(sql).fetch_one(connection).await.unwrap().get(0),
         }
@@ -35,6 +38,7 @@ impl Database {
     pub(crate) async fn run(&mut self, sql: &str) {
         let sql = AssertSqlSafe(sql.to_owned());
         match self {
+            Self::None => panic!("no database yet"),
             Self::Sqlite(connection) => _ = sqlx::raw_sql(sql).execute(connection).await.unwrap(),
             Self::Postgres(connection) => _ = sqlx::raw_sql(sql).execute(connection).await.unwrap(),
         }
@@ -49,6 +53,15 @@ impl Database {
         self.run("ROLLBACK").await;
     }
 
+    /// From now on this write fails and all others pass; on SQLite.
+    pub(crate) async fn refuse(&mut self, write: &str) {
+        self.run(&format!("CREATE TRIGGER refused BEFORE {write} BEGIN SELECT RAISE(ABORT, 'refused'); END")).await;
+    }
+
+    pub(crate) async fn refuse_nothing(&mut self) {
+        self.run("DROP TRIGGER refused").await;
+    }
+
     pub(crate) async fn owed(&mut self) -> Vec<String> {
         let mut owed = Vec::new();
         for (name, sql) in OWED {
@@ -60,6 +73,7 @@ impl Database {
         owed
     }
 
+    /// Messages that people said to the bot, as far as they were written down.
     pub(crate) async fn messages(&mut self) -> i64 {
         self.count("SELECT COUNT(*) FROM inbox WHERE kind = 'message'").await
     }

@@ -1,8 +1,10 @@
 //! Killed in the middle of an answer that needs several messages: every part once, in order.
 
+use std::time::Duration;
+
 use watchfloor_sim::{model::Rule, slack::Fault};
 
-use crate::bench::{Bench, NEVER, OPS};
+use crate::bench::{ALICE, Bench, NEVER, OPS, until};
 
 const PARAGRAPHS: usize = 30;
 
@@ -35,7 +37,7 @@ async fn failing_post(number: usize, fault: Fault) -> (Bench, String) {
     bench.slack.next_message(OPS).await;
     // A method's faults are used up in order; these let a post pass.
     for _ in 2..number {
-        bench.slack.fault("chat.postMessage", Fault::DelayBefore(std::time::Duration::ZERO));
+        bench.slack.fault("chat.postMessage", Fault::DelayBefore(Duration::ZERO));
     }
     bench.slack.fault("chat.postMessage", fault);
     bench.model.release();
@@ -66,4 +68,40 @@ async fn a_part_whose_post_was_not_written_down_is_not_posted_again() {
         assert_eq!(bench.calls("chat.postMessage"), 3);
         bench.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_part_that_was_written_down_and_not_settled_is_left_as_it_is() {
+    let mut bench = Bench::started(vec![Rule::reply(long(PARAGRAPHS))]).await;
+    bench.database.refuse("UPDATE ON deliveries WHEN NEW.state = 'settled' AND NEW.part = 1").await;
+    let thread = bench.ask("why?").await;
+    let sent = "SELECT COUNT(*) FROM deliveries WHERE state = 'sent' AND part = 1";
+    until("the second part", async || bench.database.count(sent).await == 1).await;
+    bench.kill().await;
+    bench.database.refuse_nothing().await;
+    bench.start().await;
+    whole(&mut bench, &thread).await;
+    assert_eq!(bench.calls("chat.postMessage"), 3);
+    bench.stop().await;
+}
+
+/// The mention of the asker that ends a long turn: after the placeholder it is the second post.
+async fn noticed(fault: Fault) {
+    let mut bench = Bench::started_with("[limits]\nnotify_after = \"1ms\"", vec![Rule::reply("Because.")]).await;
+    bench.model.hold();
+    let thread = bench.ask("why?").await;
+    bench.slack.next_message(OPS).await;
+    bench.slack.fault("chat.postMessage", fault);
+    bench.model.release();
+    bench.slack.wait_for_calls("chat.postMessage", 2).await;
+    bench.kill_and_start().await;
+    let notice = format!("<@{ALICE}> done: the answer is in my message above.");
+    bench.answered(&thread, &["Because.", &notice]).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn the_notice_at_the_end_comes_once() {
+    noticed(Fault::DelayBefore(NEVER)).await;
+    noticed(Fault::DelayAfter(NEVER)).await;
 }

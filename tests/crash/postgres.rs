@@ -19,8 +19,10 @@ async fn postgres_too_resumes_a_turn_and_shows_a_stored_answer() {
     connection.execute(AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).await.unwrap();
     let separator = if server.contains('?') { '&' } else { '?' };
     let url = format!("{server}{separator}options[search_path]={schema}");
-    let opened = async |_| Database::Postgres(PgConnection::connect(&url).await.unwrap());
-    let mut bench = Bench::started_on(&url, tempfile::tempdir().unwrap(), vec![Rule::reply(ANSWER)], opened).await;
+    let mut bench = Bench::prepared(&url, "", vec![Rule::reply(ANSWER)]).await;
+    bench.start().await;
+    bench.slack.connected(1).await;
+    bench.database = Database::Postgres(PgConnection::connect(&url).await.unwrap());
 
     bench.slack.fault("chat.postMessage", Fault::DelayAfter(NEVER));
     bench.model.hold();

@@ -1,5 +1,5 @@
-//! Killed at any moment: a turn with a tool call, a worker and an answer in two parts, and a time drawn from a fixed list
-//! of seeds.
+//! Killed at any moment, once or twice: a turn with a tool call, a worker and an answer in two parts. The moments are drawn
+//! from fixed seeds; a failed test names its seed.
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
@@ -32,12 +32,21 @@ fn rules() -> Vec<Rule> {
     ]
 }
 
-async fn killed_at(offset: Duration) {
+/// When to kill, after the mention and after the start that followed.
+fn moments(seed: u64) -> Vec<Duration> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let kills = 1 + seed % 2;
+    (0..kills).map(|_| Duration::from_millis(random.random_range(0..=LATEST_MS))).collect()
+}
+
+async fn killed_at(moments: &[Duration]) {
     let mut bench = Bench::started(rules()).await;
     let thread = bench.ask("why?").await;
-    // A moment is what this is about, so there is nothing to observe.
-    sleep(offset).await;
-    bench.kill_and_start().await;
+    for moment in moments {
+        // A moment is what this is about, so there is nothing to observe.
+        sleep(*moment).await;
+        bench.kill_and_start().await;
+    }
     bench.at_rest().await;
     let texts = bench.texts(&thread);
     assert_eq!(numbers(&texts), (1..=PARAGRAPHS).collect::<Vec<_>>(), "{texts:#?}\n{}", bench.log());
@@ -49,9 +58,9 @@ async fn killed_at(offset: Duration) {
 #[tokio::test]
 async fn killed_at_any_moment_a_message_is_answered_exactly_once() {
     let runs = stream::iter(0..SEEDS).map(async |seed| {
-        let offset = Duration::from_millis(StdRng::seed_from_u64(seed).random_range(0..=LATEST_MS));
-        let run = AssertUnwindSafe(killed_at(offset)).catch_unwind().await;
-        run.err().map(|_| format!("seed {seed}: killed {} ms after the mention", offset.as_millis()))
+        let moments = moments(seed);
+        let run = AssertUnwindSafe(killed_at(&moments)).catch_unwind().await;
+        run.err().map(|_| format!("seed {seed}: killed after {moments:?}"))
     });
     let failed: Vec<_> = runs.buffer_unordered(AT_ONCE).filter_map(async |failed| failed).collect().await;
     assert_eq!(failed, Vec::<String>::new());
