@@ -32,8 +32,8 @@ async fn messages_behind_running_turns_are_answered_once_each() {
     let one = bench.ask("why alpha?").await;
     let two = bench.ask("why gamma?").await;
     bench.model.wait_for_open_streams(2).await;
-    bench.ask_in(&one, BOB, "hello").await;
-    bench.slack.wait_for_acks(6).await;
+    let first = bench.ask_in(&one, BOB, "hello").await;
+    bench.slack.wait_for_reactions(&first, &["eyes"]).await;
     let waits = [bench.ask_in(&one, BOB, "why beta?").await, bench.ask_in(&two, BOB, "why delta?").await];
     for message in &waits {
         bench.slack.wait_for_reactions(message, &["eyes"]).await;
