@@ -7,8 +7,8 @@ use watchfloor_channel::Refusal;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// Somebody said stop; how she is shown in this chat.
-    Said { by: String },
+    /// Somebody said stop: her id, and how she is shown in this chat.
+    Said { id: String, by: String },
     /// Nothing can be shown in this conversation.
     CantPost(Refusal),
     /// The process ends. The turn stays open and goes on after the next start.

@@ -99,6 +99,8 @@ impl Actor {
                 None => unreadable.push(row.id.clone()),
             }
         }
+        // Redeliveries after a pause come in any order.
+        said.sort_by_key(|(_, inbound)| inbound.sent_at);
         if !unreadable.is_empty() {
             store.inbox().finish(&unreadable).await?;
         }
@@ -165,7 +167,8 @@ impl Actor {
             return Ok(Work::Done);
         };
         tracing::info!(turn.id = %turn.id, attempts = turn.attempts, "going on with a turn that was left open");
-        self.attend(Turn::new(self.services.clone(), self.conversation.clone(), session, turn, placeholder)).await
+        let turn = Turn::new(self.services.clone(), self.conversation.clone(), session, turn, placeholder);
+        self.attend(turn.resumed()).await
     }
 
     /// Runs a turn and listens meanwhile. The turn is a task of its own: reading the inbox never holds it up, and a panic
@@ -226,7 +229,7 @@ impl Actor {
             match row.kind {
                 InboxKind::Stop => {
                     let by = self.mention(&row.author_id);
-                    control.stop(Why::Said { by });
+                    control.stop(Why::Said { id: row.author_id.clone(), by });
                     self.react(&row, Sign::Done);
                     stops.push(row.id);
                 }

@@ -212,8 +212,8 @@ impl Run {
                     }
                     Broken::Empty
                 }
-                Err(error @ ModelError::Unavailable(_)) => Broken::Model(error),
-                Err(error) => return Err(Broken::Model(error)),
+                Err((error @ ModelError::Unavailable(_), true)) => Broken::Model(error),
+                Err((error, _)) => return Err(Broken::Model(error)),
             };
             if retried {
                 return Err(broken);
@@ -224,16 +224,18 @@ impl Run {
     }
 
     /// A step's own text is held until its stream ends: with a call it is narration, without one the answer. The provider
-    /// ends a stream that falls silent.
-    async fn collect(&self, request: ModelRequest) -> Result<Completion, ModelError> {
+    /// ends a stream that falls silent, and repeats by itself what broke before it began; the second value says that it
+    /// had begun.
+    async fn collect(&self, request: ModelRequest) -> Result<Completion, (ModelError, bool)> {
         let mut stream = self.provider.stream(request);
+        let mut begun = false;
         while let Some(event) = stream.next().await {
-            match event? {
+            match event.map_err(|error| (error, begun))? {
                 ModelEvent::Done(completion) => return Ok(completion),
-                ModelEvent::Text(_) | ModelEvent::CallStarted { .. } => {}
+                ModelEvent::Text(_) | ModelEvent::CallStarted { .. } => begun = true,
             }
         }
-        Err(ModelError::Unavailable("the stream ended without an end".into()))
+        Err((ModelError::Unavailable("the stream ended without an end".into()), begun))
     }
 
     async fn write(&self, messages: &[Message]) -> Result<(), StoreError> {

@@ -54,7 +54,7 @@ impl Steering {
         let at = &self.conversation;
         let store = &self.services.store;
         let pending = store.inbox().pending(at.channel.as_str(), &at.room, &at.thread).await?;
-        let said: Vec<_> = pending
+        let mut said: Vec<_> = pending
             .iter()
             // What comes behind a stop waits for the turn after it.
             .take_while(|row| row.kind != InboxKind::Stop)
@@ -64,6 +64,7 @@ impl Steering {
         if said.is_empty() {
             return Ok(Vec::new());
         }
+        said.sort_by_key(|(_, inbound)| inbound.sent_at);
         let ids: Vec<_> = said.iter().map(|(id, _)| id.clone()).collect();
         let messages: Vec<_> =
             said.iter().map(|(_, inbound)| Message::User { text: prompt::message(inbound) }).collect();

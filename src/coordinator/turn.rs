@@ -49,6 +49,8 @@ pub(super) struct Turn {
     turn: TurnRow,
     placeholder: DeliveryRow,
     control: Control,
+    /// Begun by an earlier process, or earlier by this one.
+    resumed: bool,
 }
 
 /// How the actor goes on.
@@ -69,7 +71,11 @@ impl Turn {
         turn: TurnRow,
         placeholder: DeliveryRow,
     ) -> Self {
-        Self { services, conversation, session, turn, placeholder, control: Control::default() }
+        Self { services, conversation, session, turn, placeholder, control: Control::default(), resumed: false }
+    }
+
+    pub(super) fn resumed(self) -> Self {
+        Self { resumed: true, ..self }
     }
 
     pub(super) fn id(&self) -> &str {
@@ -94,23 +100,18 @@ impl Turn {
         }
     }
 
-    /// Begun by an earlier process, or earlier by this one.
-    fn is_resumed(&self) -> bool {
-        self.turn.attempts > 1
-    }
-
     async fn run_and_close(&self, ending: &CancellationToken) -> Result<Closed, StoreError> {
         let services = &self.services;
         let Some(channel) = services.channels.get(&self.conversation.channel) else { return Ok(Closed::Left) };
         let tasks = TaskTracker::new();
-        let progress = Progress::new(if self.is_resumed() { wording::resumed() } else { wording::placeholder() });
+        let progress = Progress::new(if self.resumed { wording::resumed() } else { wording::placeholder() });
         let route = Route {
             services: services.clone(),
             outlet: channel.outlet.clone(),
             conversation: self.conversation.clone(),
             session_id: self.session.id.clone(),
             turn_id: self.turn.id.clone(),
-            unsure: Arc::new(AtomicBool::new(self.is_resumed())),
+            unsure: Arc::new(AtomicBool::new(self.resumed)),
         };
         let reply = Reply::start(route, (&self.placeholder).into(), progress.subscribe(), self.control.clone(), &tasks);
         let dispatch = Dispatch::new(dispatch::Parts {
@@ -182,18 +183,25 @@ impl Turn {
         }
         let (end, totals) = self.think(progress, dispatch).await;
         let why = self.control.why();
-        match end {
-            End::Failed(Failure::Store(error)) => return Err(error),
-            End::Stopped if matches!(why, None | Some(Why::Shutdown)) => return Ok(None),
+        let store = &self.services.store;
+        match (&end, &why) {
+            (End::Failed(Failure::Store(error)), _) => return Err(error.clone()),
+            (End::Stopped, None) => return Ok(None),
+            // Not the turn's fault: it counts as never begun.
+            (End::Stopped, Some(Why::Shutdown)) => {
+                store.turns().forgive(&self.turn.id).await?;
+                return Ok(None);
+            }
+            // What she had added before she said stop needs no answer either.
+            (_, Some(Why::Said { id, .. })) => {
+                self.steering(id).take().await?;
+                let rows = vec![user_row(None, prompt::stopped())];
+                let epoch = Some(self.session.lease_epoch);
+                store.messages().append(&self.session.id, &self.turn.id, epoch, rows, self.services.now()).await?;
+            }
             _ => {}
         }
         let mut conclusion = Conclusion::of(end, why);
-        let store = &self.services.store;
-        if conclusion.status == TurnStatus::Stopped {
-            let rows = vec![user_row(None, prompt::stopped())];
-            let epoch = Some(self.session.lease_epoch);
-            store.messages().append(&self.session.id, &self.turn.id, epoch, rows, self.services.now()).await?;
-        }
         footer::cite(&self.services, &self.session.id, &mut conclusion.text).await?;
         store.turns().answer(&self.turn.id, &conclusion.text, conclusion.complete, conclusion.reason.clone()).await?;
         Ok(Some((conclusion, totals)))
@@ -250,17 +258,21 @@ impl Turn {
             time_limit: services.limits.turn_timeout,
             catalog: Some(persona::catalog(&services.personas)),
             activity: Activity::Own(progress.clone()),
-            steering: Some(Steering {
-                services: services.clone(),
-                conversation: self.conversation.clone(),
-                session_id: self.session.id.clone(),
-                turn_id: self.turn.id.clone(),
-                epoch: self.session.lease_epoch,
-                asker_id: self.turn.asker_id.clone(),
-            }),
+            steering: Some(self.steering(&self.turn.asker_id)),
             cancel,
         };
         Box::pin(run.go()).await
+    }
+
+    fn steering(&self, asker_id: &str) -> Steering {
+        Steering {
+            services: self.services.clone(),
+            conversation: self.conversation.clone(),
+            session_id: self.session.id.clone(),
+            turn_id: self.turn.id.clone(),
+            epoch: self.session.lease_epoch,
+            asker_id: asker_id.to_owned(),
+        }
     }
 
     /// What stood in the thread before we were mentioned, read once, before anything was answered in it. If it can't be

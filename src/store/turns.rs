@@ -203,6 +203,12 @@ impl Turns<'_> {
         Ok(resumed)
     }
 
+    /// Takes back the count of an attempt that an orderly end cut short.
+    pub async fn forgive(&self, turn_id: &str) -> Result<(), StoreError> {
+        write!(self.0, |pool| sqlx::query(FORGIVE).bind(turn_id).execute(pool));
+        Ok(())
+    }
+
     pub async fn get(&self, turn_id: &str) -> Result<Option<TurnRow>, StoreError> {
         Ok(read!(self.0, |pool| sqlx::query_as(GET).bind(turn_id).fetch_optional(pool)))
     }
@@ -255,3 +261,5 @@ const OPEN_IN: &str = concat!(
          WHERE channel = $1 AND room = $2 AND thread = $3 AND parent_session_id IS NULL)
     ORDER BY opened_at, id LIMIT 1"
 );
+
+const FORGIVE: &str = "UPDATE turns SET attempts = attempts - 1 WHERE id = $1 AND status = 'running' AND attempts > 0";

@@ -39,7 +39,9 @@ impl Conclusion {
 
     pub(super) fn of(end: End, why: Option<Why>) -> Self {
         match (why, end) {
-            (Some(Why::Said { by }), _) => Self::without_answer(TurnStatus::Stopped, STOPPED, wording::stopped(&by)),
+            (Some(Why::Said { by, .. }), _) => {
+                Self::without_answer(TurnStatus::Stopped, STOPPED, wording::stopped(&by))
+            }
             (Some(Why::CantPost(refusal)), _) => {
                 Self { shown: false, ..Self::without_answer(TurnStatus::Failed, &refusal.code, refusal.remedy.clone()) }
             }
