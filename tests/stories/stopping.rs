@@ -202,3 +202,25 @@ async fn stop_the_deploy_is_a_question_and_no_command() {
     assert_eq!(stage.shown(&thread), ["One.", "Two."]);
     stage.done().await;
 }
+
+#[tokio::test]
+async fn a_stop_covers_what_its_author_had_added_and_nobody_elses_question() {
+    let stage = Stage::with(by_step()).await;
+    let thread = thinking(&stage).await;
+    let added = stage.say_in(&thread, ALICE, "and in eu-west?").await;
+    let asked_by_bob = stage.say_in(&thread, BOB, "<@U0BOT> and the disk?").await;
+    stage.slack.wait_for_reactions(&added, &["eyes"]).await;
+    stage.slack.wait_for_reactions(&asked_by_bob, &["eyes"]).await;
+    stage.say_in(&thread, ALICE, "stop").await;
+    let placeholder = stage.placeholder().await;
+    stage.slack.wait_for_text(&placeholder.ts, |text| says_stopped(ALICE, text)).await;
+    let next = stage.placeholder().await;
+    stage.model.release();
+    stage.slack.wait_for_text(&next.ts, |text| text == "One.").await;
+    stage.idle().await;
+    assert_eq!(stage.tally().await.turns, 2);
+    let said = asked::said(&stage.model.requests().pop().unwrap());
+    let words: Vec<_> = said.iter().map(|said| asked::words(said)).collect();
+    assert_eq!([words[0], words[1], words[3]], ["why is it slow?", "and in eu-west?", "and the disk?"]);
+    stage.done().await;
+}

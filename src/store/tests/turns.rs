@@ -20,6 +20,8 @@ on_every_engine! {
     an_answer_is_kept_before_it_is_shown,
     closing_counts_once,
     a_turn_that_was_left_open_is_resumed_with_a_new_epoch,
+    an_attempt_that_an_orderly_end_cut_short_is_not_counted,
+    the_open_turn_of_a_conversation_is_found,
 }
 on_every_lasting_engine! {
     a_turn_of_a_killed_process_is_found_by_the_next,
@@ -320,4 +322,24 @@ async fn waiting(store: &Store) -> Vec<String> {
 
 async fn bodies(store: &Store, session_id: &str) -> Vec<String> {
     store.messages().transcript(session_id).await.unwrap().into_iter().map(|row| row.body).collect()
+}
+
+async fn an_attempt_that_an_orderly_end_cut_short_is_not_counted(bench: &Bench) {
+    let turns = bench.store.turns();
+    opened(&bench.store, "t1").await;
+    turns.forgive("t1").await.unwrap();
+    assert_eq!(turns.resume("t1", "second", 5_000).await.unwrap().attempts, 1);
+    turns.close("t1", TurnStatus::Stopped, None, TOTALS, 6_000).await.unwrap();
+    turns.forgive("t1").await.unwrap();
+    assert_eq!(turns.get("t1").await.unwrap().unwrap().attempts, 1, "a closed turn stays as it is");
+}
+
+async fn the_open_turn_of_a_conversation_is_found(bench: &Bench) {
+    let turns = bench.store.turns();
+    assert_eq!(turns.open_in("slack", "C1", "100.1").await.unwrap(), None);
+    let OpenedTurn { session, turn, .. } = opened(&bench.store, "t1").await;
+    assert_eq!(turns.open_in("slack", "C1", "100.1").await.unwrap(), Some((turn, session)));
+    assert_eq!(turns.open_in("slack", "C1", "200.2").await.unwrap(), None);
+    turns.close("t1", TurnStatus::Answered, None, TOTALS, 6_000).await.unwrap();
+    assert_eq!(turns.open_in("slack", "C1", "100.1").await.unwrap(), None);
 }
