@@ -258,10 +258,12 @@ async fn memory() {
     println!("\nidle, connected: {resident:.1} MiB resident, {own:.1} MiB of it its own");
     stage.model.hold();
     let mut questions = Vec::new();
-    for _ in 0..1000 {
-        questions.push(stage.ask().await);
+    while questions.len() < 1000 {
+        for _ in 0..100 {
+            questions.push(stage.ask().await);
+        }
+        stage.slack.wait_for_calls("chat.postMessage", questions.len()).await;
     }
-    stage.slack.wait_for_calls("chat.postMessage", 1000).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let (resident, own) = stage.service.memory();
     println!("1,000 open conversations: {resident:.1} MiB resident, {own:.1} MiB of it its own");

@@ -80,10 +80,16 @@ impl Actor {
     async fn round(&self) -> Result<Work, StoreError> {
         let at = &self.conversation;
         let store = &self.services.store;
-        if let Some((turn, session)) = store.turns().open_in(at.channel.as_str(), &at.room, &at.thread).await? {
+        let (channel, room, thread) = (at.channel.as_str(), &at.room, &at.thread);
+        let (turns, inbox) = (store.turns(), store.inbox());
+        let (open, pending, overheard) = tokio::try_join!(
+            turns.open_in(channel, room, thread),
+            inbox.pending(channel, room, thread),
+            inbox.overheard(channel, room, thread),
+        )?;
+        if let Some((turn, session)) = open {
             return self.resume(turn, session).await;
         }
-        let pending = self.pending().await?;
         let Some(first) = pending.first() else { return Ok(Work::Nothing) };
         if first.kind == InboxKind::Stop {
             store.inbox().finish(std::slice::from_ref(&first.id)).await?;
@@ -105,15 +111,19 @@ impl Actor {
             store.inbox().finish(&unreadable).await?;
         }
         let Some((opener, _)) = said.first() else { return Ok(Work::Done) };
-        let OpenedTurn { session, turn, placeholder } = self.open(opener, &said).await?;
+        let OpenedTurn { session, turn, placeholder } = self.open(opener, &said, &overheard).await?;
         self.attend(Turn::new(self.services.clone(), self.conversation.clone(), session, turn, placeholder)).await
     }
 
     /// One transaction: session, turn, transcript rows, taken inbox rows and the intended placeholder.
-    async fn open(&self, opener: &InboxRow, said: &[(&InboxRow, Inbound)]) -> Result<OpenedTurn, StoreError> {
+    async fn open(
+        &self,
+        opener: &InboxRow,
+        said: &[(&InboxRow, Inbound)],
+        overheard: &[InboxRow],
+    ) -> Result<OpenedTurn, StoreError> {
         let at = &self.conversation;
         let store = &self.services.store;
-        let overheard = store.inbox().overheard(at.channel.as_str(), &at.room, &at.thread).await?;
         let context: Vec<_> = overheard.iter().filter_map(inbound).collect();
         let mut messages: Vec<_> = prompt::overheard(&context).map(|text| user_row(None, text)).into_iter().collect();
         for (row, inbound) in said {

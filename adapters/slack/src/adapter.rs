@@ -1,6 +1,10 @@
 //! One Slack account as a [`ChannelAdapter`]: which calls make up a post, an edit, a look-up.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -181,6 +185,7 @@ impl ChannelAdapter for SlackAdapter {
                 deliveries: deliveries.clone(),
                 give_up: give_up.clone(),
                 kinds: Mutex::new(HashSet::new()),
+                crowded: AtomicBool::new(false),
             });
             socket::keep_open(shared, &self.state).await
         };

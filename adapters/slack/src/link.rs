@@ -1,7 +1,14 @@
 //! One socket of Socket Mode, from its address to its end: reads frames, hands events on, acknowledges what was written
 //! down. When to open another one is left to `socket`.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -59,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) deliveries: TaskTracker,
     pub(crate) give_up: CancellationToken,
     pub(crate) kinds: Mutex<HashSet<String>>,
+    /// More events wait for the store than may.
+    pub(crate) crowded: AtomicBool,
 }
 
 /// What a socket tells while it lives.
@@ -207,8 +216,14 @@ impl Link {
             self.once(&events::name(&frame.payload), "a kind of event we don't use; acknowledged").await;
             return self.acknowledge(&frame.envelope_id, None).await;
         };
-        if self.shared.deliveries.len() >= WAITING {
-            warn!(channel.id = %self.shared.config.id, "too many events wait for the store: one is left for Slack to bring again");
+        if self.shared.deliveries.len() < WAITING / 2 {
+            self.shared.crowded.store(false, Ordering::Relaxed);
+        } else if self.shared.deliveries.len() >= WAITING {
+            // One line for each crowd, not for each event.
+            if self.shared.crowded.swap(true, Ordering::Relaxed) {
+                return Ok(());
+            }
+            warn!(channel.id = %self.shared.config.id, "too many events wait for the store: further ones are left for Slack to bring again");
             return Ok(());
         }
         debug!(
