@@ -1,7 +1,13 @@
 //! The object-safe face of a tool, so that tools with different arguments live in one list. The JSON schema a model sees
 //! and the sentence it gets for arguments that don't fit it are made here.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    fmt,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -83,7 +89,14 @@ impl<T: Tool> DynTool for T {
     }
 }
 
+/// Made once for each kind of tool: every turn asks for it.
 fn schema<T: Tool>() -> Value {
+    static MADE: LazyLock<Mutex<HashMap<TypeId, Value>>> = LazyLock::new(Mutex::default);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(TypeId::of::<T>()).or_insert_with(make_schema::<T>).clone()
+}
+
+fn make_schema<T: Tool>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;

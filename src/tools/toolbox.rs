@@ -110,7 +110,8 @@ struct Pattern {
 impl Pattern {
     fn new(text: &str) -> Self {
         let text = text.trim().to_owned();
-        let glob = Glob::new(&text).ok().map(|glob| glob.compile_matcher());
+        // Toolboxes are cut for every turn, and compiling a glob costs more than all the rest of it.
+        let glob = text.contains('*').then(|| Glob::new(&text).ok()).flatten().map(|glob| glob.compile_matcher());
         Self { text, glob }
     }
 
