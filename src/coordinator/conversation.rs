@@ -16,8 +16,8 @@ use super::{
     turn::{Closed, Turn},
 };
 use crate::store::{
-    DeliveryKind, InboxKind, InboxRow, OpenTurn, OpenedTurn, SessionRow, SessionStatus, StoreError, Totals, TurnRow,
-    TurnStatus,
+    DeliveryKind, DeliveryRow, InboxKind, InboxRow, OpenTurn, OpenedTurn, SessionRow, SessionStatus, StoreError,
+    Totals, TurnRow, TurnStatus,
 };
 
 /// After an inbox that could not be read: nothing else would ring for what lies in it.
@@ -82,14 +82,11 @@ impl Actor {
         let store = &self.services.store;
         let (channel, room, thread) = (at.channel.as_str(), &at.room, &at.thread);
         let (turns, inbox) = (store.turns(), store.inbox());
-        let (open, pending, overheard) = tokio::try_join!(
-            turns.open_in(channel, room, thread),
-            inbox.pending(channel, room, thread),
-            inbox.overheard(channel, room, thread),
-        )?;
-        if let Some((turn, session)) = open {
+        if let Some((turn, session)) = turns.open_in(channel, room, thread).await? {
             return self.resume(turn, session).await;
         }
+        let (overheard, pending): (Vec<_>, Vec<_>) =
+            inbox.waiting(channel, room, thread).await?.into_iter().partition(|row| row.kind == InboxKind::Overheard);
         let Some(first) = pending.first() else { return Ok(Work::Nothing) };
         if first.kind == InboxKind::Stop {
             store.inbox().finish(std::slice::from_ref(&first.id)).await?;
@@ -112,7 +109,8 @@ impl Actor {
         }
         let Some((opener, _)) = said.first() else { return Ok(Work::Done) };
         let OpenedTurn { session, turn, placeholder } = self.open(opener, &said, &overheard).await?;
-        self.attend(Turn::new(self.services.clone(), self.conversation.clone(), session, turn, placeholder)).await
+        let said = said.into_iter().map(|(_, inbound)| inbound).collect();
+        self.attend(self.turn(session, turn, placeholder, said)).await
     }
 
     /// One transaction: session, turn, transcript rows, taken inbox rows and the intended placeholder.
@@ -177,8 +175,12 @@ impl Actor {
             return Ok(Work::Done);
         };
         tracing::info!(turn.id = %turn.id, attempts = turn.attempts, "going on with a turn that was left open");
-        let turn = Turn::new(self.services.clone(), self.conversation.clone(), session, turn, placeholder);
-        self.attend(turn.resumed()).await
+        let said = store.inbox().of_turn(&turn.id).await?.iter().filter_map(inbound).collect();
+        self.attend(self.turn(session, turn, placeholder, said).resumed()).await
+    }
+
+    fn turn(&self, session: SessionRow, turn: TurnRow, placeholder: DeliveryRow, said: Vec<Inbound>) -> Turn {
+        Turn::new(self.services.clone(), self.conversation.clone(), session, turn, placeholder, said)
     }
 
     /// Runs a turn and listens meanwhile. The turn is a task of its own: reading the inbox never holds it up, and a panic

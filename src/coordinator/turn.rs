@@ -11,7 +11,7 @@ use std::{
 
 use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use watchfloor_channel::{ConversationId, SendError};
+use watchfloor_channel::{ConversationId, Inbound, SendError};
 
 use super::{
     Services,
@@ -21,7 +21,7 @@ use super::{
     prompt,
     reply::{Reply, ReplyError, Route},
     run::{Activity, End, Failure, Run},
-    steer::{Steering, inbound, user_row},
+    steer::{Steering, user_row},
     transcript,
     view::Progress,
 };
@@ -49,6 +49,8 @@ pub(super) struct Turn {
     turn: TurnRow,
     placeholder: DeliveryRow,
     control: Control,
+    /// The messages it answers.
+    said: Vec<Inbound>,
     /// Begun by an earlier process, or earlier by this one.
     resumed: bool,
 }
@@ -70,8 +72,10 @@ impl Turn {
         session: SessionRow,
         turn: TurnRow,
         placeholder: DeliveryRow,
+        said: Vec<Inbound>,
     ) -> Self {
-        Self { services, conversation, session, turn, placeholder, control: Control::default(), resumed: false }
+        let control = Control::default();
+        Self { services, conversation, session, turn, placeholder, control, said, resumed: false }
     }
 
     pub(super) fn resumed(self) -> Self {
@@ -280,18 +284,15 @@ impl Turn {
     async fn read_thread(&self) -> Result<(), StoreError> {
         let (services, store) = (&self.services, &self.services.store);
         let Some(channel) = services.channels.get(&self.conversation.channel) else { return Ok(()) };
-        if self.conversation.thread.is_empty() || self.turn_is_not_the_first().await? {
-            return Ok(());
-        }
-        let opened_by: Vec<_> = store.inbox().of_turn(&self.turn.id).await?.iter().filter_map(inbound).collect();
-        if opened_by.iter().any(|inbound| inbound.starts_thread) {
+        let begins_here = self.conversation.thread.is_empty() || self.said.iter().any(|said| said.starts_thread);
+        if begins_here || self.is_not_the_first().await? {
             return Ok(());
         }
         let adapter = channel.outlet.adapter();
         let limit = CONTEXT_MESSAGES.min(services.limits.history_limit);
         let text = match timeout(CONTEXT_WITHIN, adapter.thread(&self.conversation, limit)).await {
             Ok(Ok(mut messages)) => {
-                let ours = |key: &str| opened_by.iter().any(|inbound| inbound.message_key == key);
+                let ours = |key: &str| self.said.iter().any(|said| said.message_key == key);
                 messages.retain(|message| !message.author.is_self && !ours(&message.message_key));
                 prompt::thread(&messages)
             }
@@ -310,7 +311,7 @@ impl Turn {
     }
 
     /// The thread was read, or there was a turn before this one.
-    async fn turn_is_not_the_first(&self) -> Result<bool, StoreError> {
+    async fn is_not_the_first(&self) -> Result<bool, StoreError> {
         let rows = self.services.store.messages().transcript(&self.session.id).await?;
         Ok(rows.iter().any(|row| row.kind == transcript::THREAD || row.turn_id != self.turn.id))
     }

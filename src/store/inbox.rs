@@ -153,7 +153,7 @@ impl Inbox<'_> {
         Ok(write!(self.0, |pool| sqlx::query(PURGE).bind(older_than_ms).execute(pool)))
     }
 
-    /// Keeps a message nobody addressed to us; see `overheard`. An edit of it replaces the text. Only the newest `keep`
+    /// Keeps a message nobody addressed to us; see `waiting`. An edit of it replaces the text. Only the newest `keep`
     /// that no turn has seen stay, per conversation. `new.kind` is not looked at.
     pub async fn overhear(&self, new: &NewInbox, keep: usize) -> Result<(), StoreError> {
         let keep = i64::try_from(keep).unwrap_or(i64::MAX);
@@ -183,10 +183,10 @@ impl Inbox<'_> {
         Ok(())
     }
 
-    /// What was said in this thread since a turn last took it in, oldest first. A message that was claimed after it
-    /// was heard is not repeated.
-    pub async fn overheard(&self, channel: &str, room: &str, thread: &str) -> Result<Vec<InboxRow>, StoreError> {
-        let sql = super::overheard::UNSEEN;
+    /// What waits for this conversation and what was said in it since a turn last took that in, in the order of arrival. A
+    /// message that was claimed after it was overheard comes once, as claimed.
+    pub async fn waiting(&self, channel: &str, room: &str, thread: &str) -> Result<Vec<InboxRow>, StoreError> {
+        let sql = super::overheard::WAITING;
         Ok(read!(self.0, |pool| sqlx::query_as(sql).bind(channel).bind(room).bind(thread).fetch_all(pool)))
     }
 }

@@ -19,13 +19,15 @@ pub(super) const TRIM: &str = "
                           WHERE channel = $1 AND room = $2 AND thread = $3 AND state = 'pending' AND kind = 'overheard'
                           ORDER BY arrival DESC LIMIT $4)";
 
-pub(super) const UNSEEN: &str = concat!(
+/// What a conversation finds when it is woken: everything that waits for it, and what was overheard, in one look.
+pub(super) const WAITING: &str = concat!(
     "SELECT ",
     inbox_columns!(),
     " FROM inbox
-    WHERE channel = $1 AND room = $2 AND thread = $3 AND state = 'pending' AND kind = 'overheard'
-      AND NOT EXISTS (SELECT 1 FROM inbox AS claimed
-                      WHERE claimed.channel = inbox.channel AND claimed.message_key = inbox.message_key
-                        AND claimed.kind <> 'overheard')
+    WHERE channel = $1 AND room = $2 AND thread = $3 AND state = 'pending'
+      AND (kind <> 'overheard'
+           OR NOT EXISTS (SELECT 1 FROM inbox AS claimed
+                          WHERE claimed.channel = inbox.channel AND claimed.message_key = inbox.message_key
+                            AND claimed.kind <> 'overheard'))
     ORDER BY arrival"
 );

@@ -69,8 +69,8 @@ impl Bench {
     }
 
     async fn overheard(&self) -> Vec<String> {
-        let rows = self.services.store.inbox().overheard("fake", "C1", "100.1").await.unwrap();
-        rows.into_iter().map(|row| row.text).collect()
+        let rows = self.services.store.inbox().waiting("fake", "C1", "100.1").await.unwrap();
+        rows.into_iter().filter(|row| row.kind == InboxKind::Overheard).map(|row| row.text).collect()
     }
 
     /// What was posted, once everything under way is done.
