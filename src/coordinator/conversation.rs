@@ -108,9 +108,11 @@ impl Actor {
             store.inbox().finish(&unreadable).await?;
         }
         let Some((opener, _)) = said.first() else { return Ok(Work::Done) };
+        // What comes from now on rings the bell.
+        let more = pending.len() > said.len() + unreadable.len();
         let OpenedTurn { session, turn, placeholder } = self.open(opener, &said, &overheard).await?;
         let said = said.into_iter().map(|(_, inbound)| inbound).collect();
-        self.attend(self.turn(session, turn, placeholder, said)).await
+        self.attend(self.turn(session, turn, placeholder, said), more).await
     }
 
     /// One transaction: session, turn, transcript rows, taken inbox rows and the intended placeholder.
@@ -176,7 +178,7 @@ impl Actor {
         };
         tracing::info!(turn.id = %turn.id, attempts = turn.attempts, "going on with a turn that was left open");
         let said = store.inbox().of_turn(&turn.id).await?.iter().filter_map(inbound).collect();
-        self.attend(self.turn(session, turn, placeholder, said).resumed()).await
+        self.attend(self.turn(session, turn, placeholder, said).resumed(), true).await
     }
 
     fn turn(&self, session: SessionRow, turn: TurnRow, placeholder: DeliveryRow, said: Vec<Inbound>) -> Turn {
@@ -185,13 +187,13 @@ impl Actor {
 
     /// Runs a turn and listens meanwhile. The turn is a task of its own: reading the inbox never holds it up, and a panic
     /// in it does not take the conversation with it.
-    async fn attend(&self, turn: Turn) -> Result<Work, StoreError> {
+    async fn attend(&self, turn: Turn, look_now: bool) -> Result<Work, StoreError> {
         let (control, turn_id) = (turn.control(), turn.id().to_owned());
         let mut running = JoinSet::new();
         running.spawn(turn.run(self.ending.clone()));
         let mut seen = HashSet::new();
         let mut stops = Vec::new();
-        let mut heard = self.listen(&control, &mut seen, &mut stops).await;
+        let mut heard = !look_now || self.listen(&control, &mut seen, &mut stops).await;
         let ended = loop {
             tokio::select! {
                 ended = running.join_next() => break ended,

@@ -122,7 +122,7 @@ impl Intake {
             }
             Claim::Duplicate => {
                 // Perhaps claimed by an attempt that never heard so, and then nobody was woken.
-                self.router.wake(at);
+                self.router.open(at);
                 Ok(Verdict::Duplicate)
             }
         }

@@ -81,20 +81,30 @@ impl Router {
         }))
     }
 
-    /// Says that there may be work for a conversation.
+    /// Says that there is work for a conversation.
     pub fn wake(&self, conversation: &ConversationId) {
         let mut open = self.lock();
-        if let Some(bell) = open.get(conversation) {
-            bell.ring();
-            return;
+        match open.get(conversation) {
+            Some(bell) => bell.ring(),
+            None => self.seat(conversation, &mut open),
         }
+    }
+
+    /// There may be work. A conversation that is open looks by itself before it closes.
+    pub(super) fn open(&self, conversation: &ConversationId) {
+        let mut open = self.lock();
+        if !open.contains_key(conversation) {
+            self.seat(conversation, &mut open);
+        }
+    }
+
+    fn seat(&self, conversation: &ConversationId, open: &mut HashMap<ConversationId, Arc<Bell>>) {
         if self.0.closing.is_cancelled() {
             return;
         }
         let bell = Arc::new(Bell::default());
         bell.ring();
         open.insert(conversation.clone(), bell.clone());
-        drop(open);
         let actor = conversation::Actor {
             router: self.clone(),
             services: self.0.services.clone(),
