@@ -18,9 +18,9 @@ use crate::{
     },
     http::{ChannelHealth, Http},
     model::{Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
-    persona::Registry,
+    persona::{self, Registry},
     store::Store,
-    tools::{self, Alertmanager, Prometheus, SharedTool},
+    tools::{self, Alertmanager, Prometheus, SharedTool, Tool},
 };
 
 /// Inbox rows that are done are kept this long: longer than any platform redelivers.
@@ -73,7 +73,8 @@ impl App {
             })
             .collect();
         let personas = Registry::load(Some(&config.agents.dir), &config.agents.external_dirs);
-        for problem in personas.problems() {
+        // What can't be read was said by the registry; this is what only the tools can tell.
+        for problem in persona::check(&personas, &tool_names()) {
             tracing::warn!("{problem}");
         }
         let limits = limits(&config);
@@ -271,6 +272,18 @@ fn models(config: &Config, clock: &SharedClock) -> anyhow::Result<Models> {
     Ok(known)
 }
 
+/// Every tool of this build, whether its source is configured or not.
+fn tool_names() -> Vec<&'static str> {
+    let own = [
+        tools::QueryChangeEvents::NAME,
+        tools::ReadResult::NAME,
+        tools::QueryPromql::NAME,
+        tools::QueryAlertRules::NAME,
+        tools::GetActiveIncidents::NAME,
+    ];
+    own.into_iter().chain(coordinator::CONTROL_TOOLS).collect()
+}
+
 /// The tools whose sources are configured.
 fn tools(config: &Config, store: &Store) -> anyhow::Result<Vec<SharedTool>> {
     let client = tools::http_client().context("the HTTP client can't be built")?;
@@ -292,7 +305,7 @@ fn tools(config: &Config, store: &Store) -> anyhow::Result<Vec<SharedTool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{clock::SystemClock, config::Env, persona};
+    use crate::{clock::SystemClock, config::Env};
 
     const ALL_SOURCES: &str = "
         [sources.prometheus]
@@ -306,8 +319,12 @@ mod tests {
         let config = config::load_text(ALL_SOURCES, None, &Env::new()).unwrap();
         let store = Store::open("sqlite::memory:").await.unwrap();
         let tools = tools(&config, &store).unwrap();
-        let names: Vec<_> = tools.iter().map(|tool| tool.name()).chain(coordinator::CONTROL_TOOLS).collect();
+        let mut names: Vec<_> = tools.iter().map(|tool| tool.name()).chain(coordinator::CONTROL_TOOLS).collect();
         assert_eq!(persona::check(&Registry::builtin(), &names), []);
+        let mut all = tool_names();
+        names.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(names, all, "with every source configured every tool is there");
     }
 
     #[tokio::test]

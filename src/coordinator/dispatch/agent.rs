@@ -17,7 +17,7 @@ use super::{
     Dispatch, Worker,
 };
 use crate::{
-    persona::Persona,
+    persona::{self, Persona},
     store::{NewWorker, SessionStatus},
     tools::{Class, Found, Tool, ToolContext, ToolError, ToolOutput},
     wording::Limit,
@@ -112,6 +112,7 @@ async fn work(
             .resolve(wanted.as_deref().unwrap_or_default())
             .map_err(|error| ToolError::TellModel(error.to_string()))?,
     };
+    let (opening, left_out) = opening(&persona, &args.prompt, &dispatch.asker);
     let task_id = uuid::Uuid::now_v7().to_string();
     let started = services.now();
     let broken = |error: crate::store::StoreError| ToolError::Broken(error.to_string());
@@ -125,7 +126,7 @@ async fn work(
             persona: persona.name.clone(),
             title: args.description.clone(),
             model: Some(model.to_string()),
-            first_messages: vec![user_row(None, args.prompt.clone())],
+            first_messages: vec![user_row(None, opening)],
             now_ms: started,
         })
         .await
@@ -174,7 +175,26 @@ async fn work(
     let failed = report.status != "completed";
     dispatch.progress.end(&call_id, if failed { LineState::Failed } else { LineState::Done });
     let seconds = (services.now() - started) / 1000;
-    Ok(ToolOutput { text: wrap(&report, &persona.name, &task_id, seconds), found: Found::Something })
+    let mut text = wrap(&report, &persona.name, &task_id, seconds);
+    if let Some(why) = left_out {
+        text.push_str(&format!("\nThe persona's initial_prompt was left out: {why}."));
+    }
+    Ok(ToolOutput { text, found: Found::Something })
+}
+
+/// The worker's first message: the persona's own opening, then what the coordinator wrote. An opening that can't be filled
+/// is left out as a whole; the second value says why.
+fn opening(persona: &Persona, prompt: &str, asker: &str) -> (String, Option<String>) {
+    let Some(template) = &persona.initial_prompt else { return (prompt.to_owned(), None) };
+    let known = [("question", prompt), ("asker", asker)];
+    let context = known.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+    match persona::render(template, &context) {
+        Ok(opening) => (format!("{}\n\n{prompt}", opening.trim_end()), None),
+        Err(error) => {
+            tracing::warn!(persona = %persona.name, %error, "an initial_prompt is left out");
+            (prompt.to_owned(), Some(error.to_string()))
+        }
+    }
 }
 
 fn report(end: End) -> Report {
@@ -202,4 +222,33 @@ fn wrap(report: &Report, persona: &str, task_id: &str, seconds: i64) -> String {
         report.status,
         super::super::prompt::defuse(report.text.trim_end()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_opening(template: &str) -> Persona {
+        let file = format!(
+            "---\nname: disk\ndescription: Looks at disks.\nwhen_to_use: When a disk is full or slow.\n\
+             initial_prompt: {template}\n---\nLook."
+        );
+        persona::parse(persona::Source::Builtin("disk.md"), file.as_bytes()).unwrap().persona
+    }
+
+    #[test]
+    fn a_personas_opening_stands_before_the_prompt_and_holds_values_as_data() {
+        let persona = with_opening("\"{{.asker}} wants to know: {{ question }}\"");
+        let (text, left_out) = opening(&persona, "is {{ disk }} full?", "U0ALICE");
+        assert_eq!(text, "U0ALICE wants to know: is {{ disk }} full?\n\nis {{ disk }} full?");
+        assert_eq!(left_out, None);
+    }
+
+    #[test]
+    fn an_opening_that_cannot_be_filled_is_left_out_as_a_whole_and_said_to_be() {
+        let persona = with_opening("\"Incident {{.incident_id}}.\"");
+        let (text, left_out) = opening(&persona, "is it full?", "U0ALICE");
+        assert_eq!(text, "is it full?");
+        assert!(left_out.is_some_and(|why| why.contains("incident_id")));
+    }
 }
