@@ -202,7 +202,8 @@ async fn a_placeholder_whose_thread_is_deleted_leaves_nothing_in_the_channel() {
     stage.idle().await;
     stage.model.wait_for_open_streams(0).await;
     assert_eq!(stage.slack.messages(ROOM, None), []);
-    assert_eq!(stage.turn(&thread).await.status, TurnStatus::Failed);
+    let turn = stage.turn(&thread).await;
+    assert_eq!((turn.status, turn.reason.as_deref()), (TurnStatus::Stopped, Some("thread_gone")));
     stage.model.release();
     stage.done().await;
 }

@@ -1,6 +1,6 @@
 //! From how a run ended to what the asker reads and what the turn's row says.
 
-use watchfloor_channel::Body;
+use watchfloor_channel::{Body, RefusalKind};
 
 use super::super::{
     control::Why,
@@ -43,7 +43,12 @@ impl Conclusion {
                 Self::without_answer(TurnStatus::Stopped, STOPPED, wording::stopped(&by))
             }
             (Some(Why::CantPost(refusal)), _) => {
-                Self { shown: false, ..Self::without_answer(TurnStatus::Failed, &refusal.code, refusal.remedy.clone()) }
+                // Whoever deleted the thread wants no answer; everything else is a fault that somebody has to mend.
+                let status = match refusal.kind {
+                    RefusalKind::ThreadGone => TurnStatus::Stopped,
+                    _ => TurnStatus::Failed,
+                };
+                Self { shown: false, ..Self::without_answer(status, &refusal.code, refusal.remedy.clone()) }
             }
             (_, End::Answered { text, limit: None }) => {
                 Self { text, status: TurnStatus::Answered, complete: true, reason: None, shown: true }
