@@ -96,6 +96,17 @@ pub fn not_allowed(whom: &str) -> String {
     format!("I'm not allowed to answer you here. {whom} can change that.")
 }
 
+/// A click on a button whose question is closed, or that nobody knows.
+pub fn button_expired() -> String {
+    "This button is no longer valid. Mention me in the thread if you still need what it was for.".into()
+}
+
+/// A slash command carries no thread, and the answer belongs into one.
+pub fn command_help() -> String {
+    "I answer in threads. Write a message that mentions me with your question, in a channel or in the thread of an alert."
+        .into()
+}
+
 pub fn operators() -> String {
     "The people who run me".into()
 }

@@ -8,7 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use watchfloor_channel::{
-    Addressed, Body, Deliver, DeliveryKey, Inbound, InboundKind, InboxError, Operation, Outbound, Urgency, Verdict,
+    Act, Addressed, Aside, Body, Deliver, DeliveryKey, Inbound, InboundKind, InboxError, Operation, Outbound, Urgency,
+    Verdict,
 };
 
 use super::{
@@ -225,6 +226,13 @@ impl Deliver for Intake {
             tracing::error!(%error, "a message could not be written down; the platform will deliver it again");
             InboxError(error.to_string())
         })
+    }
+
+    async fn aside(&self, aside: Aside) -> String {
+        match aside.act {
+            Act::Click { .. } => wording::button_expired(),
+            Act::Command { .. } => wording::command_help(),
+        }
     }
 }
 

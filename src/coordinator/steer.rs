@@ -20,7 +20,7 @@ pub(super) fn inbound(row: &InboxRow) -> Option<Inbound> {
 
 /// A row of the transcript.
 pub(super) fn user_row(author: Option<&str>, text: String) -> NewMessage {
-    row(&Message::User { text }, author)
+    row(&Message::user(text), author)
 }
 
 pub(super) fn row(message: &Message, author: Option<&str>) -> NewMessage {
@@ -66,8 +66,7 @@ impl Steering {
         }
         said.sort_by_key(|(_, inbound)| inbound.sent_at);
         let ids: Vec<_> = said.iter().map(|(id, _)| id.clone()).collect();
-        let messages: Vec<_> =
-            said.iter().map(|(_, inbound)| Message::User { text: prompt::message(inbound) }).collect();
+        let messages: Vec<_> = said.iter().map(|(_, inbound)| Message::user(prompt::message(inbound))).collect();
         let rows = messages.iter().map(|message| row(message, Some(&self.asker_id))).collect();
         store.turns().steer(&self.turn_id, &self.session_id, self.epoch, &ids, rows, self.services.now()).await?;
         Ok(messages)

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn user(text: &str) -> Message {
-        Message::User { text: text.into() }
+        Message::user(text)
     }
 
     fn asks(ids: &[&str]) -> Message {

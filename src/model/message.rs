@@ -11,6 +11,9 @@ use serde_json::Value;
 pub enum Message {
     User {
         text: String,
+        /// Shown to models that take pictures; a provider of others is given requests without.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     Assistant {
         text: String,
@@ -21,11 +24,21 @@ pub enum Message {
         calls: Vec<ToolCall>,
     },
     /// The result of one call of the assistant message before it.
-    Tool {
-        call_id: String,
-        name: String,
-        text: String,
-    },
+    Tool { call_id: String, name: String, text: String },
+}
+
+impl Message {
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { text: text.into(), images: Vec::new() }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: String,
+    /// Base64, as every provider takes it.
+    pub data: Arc<str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

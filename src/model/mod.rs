@@ -16,7 +16,9 @@ mod sse;
 
 pub use catalog::{ModelLookup, Models};
 pub use endpoint::{ProviderSetup, Timeouts};
-pub use message::{Completion, Message, ModelEvent, ModelRequest, StopReason, ToolCall, ToolChoice, ToolSpec, Usage};
+pub use message::{
+    Completion, Image, Message, ModelEvent, ModelRequest, StopReason, ToolCall, ToolChoice, ToolSpec, Usage,
+};
 pub use openai::{OpenAi, OpenAiConfig};
 pub use reference::{Aliases, ModelRef, ReferenceError, resolve};
 pub use retry::{Retry, RetryPolicy};

@@ -53,6 +53,9 @@ pub struct Author {
     pub is_bot: bool,
     /// The author is this very account. Decided by the adapter, since only it knows the account's ids.
     pub is_self: bool,
+    /// The author belongs to another organisation that shares the room with ours, or could not be shown to belong to ours.
+    #[serde(default)]
+    pub is_outsider: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +85,27 @@ pub struct Overheard {
     pub message_key: String,
     pub author: Author,
     pub text: String,
+    #[serde(default)]
+    pub files: Vec<FileRef>,
     pub sent_at: i64,
+}
+
+/// Something a person did that is no message: it is answered at once with one sentence for her alone. Nothing is written
+/// down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aside {
+    /// Where she did it; the thread is empty where the platform doesn't tell it.
+    pub conversation: ConversationId,
+    pub author: Author,
+    pub act: Act,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// A button under a message of ours.
+    Click { message: MessageId, action: String, value: String },
+    /// A command that the platform offers outside of threads, such as Slack's `/watchfloor`.
+    Command { name: String, text: String },
 }
 
 /// A platform is acknowledged only after the verdict.
@@ -105,6 +128,9 @@ pub struct InboxError(pub String);
 #[async_trait]
 pub trait Deliver: Send + Sync + 'static {
     async fn deliver(&self, inbound: Inbound) -> Result<Verdict, InboxError>;
+
+    /// The sentence to show to this person alone. Returns within a moment: the platform waits for it.
+    async fn aside(&self, aside: Aside) -> String;
 }
 
 /// Where adapters put what they receive.
@@ -119,6 +145,10 @@ impl Inbox {
     /// Returns when the verdict is durable. May wait for the store, never for a turn.
     pub async fn deliver(&self, inbound: Inbound) -> Result<Verdict, InboxError> {
         self.0.deliver(inbound).await
+    }
+
+    pub async fn aside(&self, aside: Aside) -> String {
+        self.0.aside(aside).await
     }
 }
 

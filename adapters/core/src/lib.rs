@@ -15,5 +15,7 @@ pub mod text;
 pub use adapter::{ChannelAdapter, ChannelState, Finding, ReceiveError, Refusal, RefusalKind, SendError, Sign};
 pub use features::{Features, Quota, TextUnit};
 pub use ids::{ChannelId, ConversationId, DeliveryKey, MessageId};
-pub use inbound::{Addressed, Author, Deliver, FileRef, Inbound, InboundKind, Inbox, InboxError, Overheard, Verdict};
+pub use inbound::{
+    Act, Addressed, Aside, Author, Deliver, FileRef, Inbound, InboundKind, Inbox, InboxError, Overheard, Verdict,
+};
 pub use outbound::{Body, Operation, Outbound, Urgency};

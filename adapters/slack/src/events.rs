@@ -96,6 +96,7 @@ pub(crate) fn overheard(message: &Message, team: &str, room: &str, own: &Identit
         message_key: message_key(message.team.as_deref().unwrap_or(team), room, &message.ts),
         author: author(message, own),
         text,
+        files: message.files.iter().filter_map(file).collect(),
         sent_at: text_in::millis(&message.ts)?,
     })
 }
@@ -145,6 +146,7 @@ fn author(message: &Message, own: &Identity) -> Author {
             || message.subtype.as_deref() == Some("bot_message")
             || message.user.as_deref() == Some("USLACKBOT"),
         is_self: own.wrote(message),
+        is_outsider: false,
     }
 }
 

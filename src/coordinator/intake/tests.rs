@@ -87,7 +87,7 @@ fn said(key: &str, author: &str, text: &str) -> Inbound {
         event_id: None,
         message: MessageId { room: "C1".into(), id: key.into() },
         kind: InboundKind::Message,
-        author: Author { id: author.into(), name: None, is_bot: false, is_self: false },
+        author: Author { id: author.into(), name: None, is_bot: false, is_self: false, is_outsider: false },
         text: text.into(),
         addressed: Addressed::Overheard,
         opens_with_other: false,

@@ -104,7 +104,7 @@ fn request() -> ModelRequest {
         model: "m".into(),
         system: "Be brief.".into(),
         tools: Vec::new().into(),
-        messages: vec![Message::User { text: "why?".into() }],
+        messages: vec![Message::user("why?")],
         reminder: None,
         tool_choice: ToolChoice::Auto,
     }

@@ -92,7 +92,7 @@ impl<'a> Body<'a> {
 impl<'a> Entry<'a> {
     fn of(message: &'a Message, model: &str) -> Self {
         match message {
-            Message::User { text } => Self::User { content: text },
+            Message::User { text, .. } => Self::User { content: text },
             Message::Assistant { text, reasoning, calls } => Self::Assistant {
                 content: (calls.is_empty() || !text.is_empty()).then_some(text),
                 reasoning: reasoning::fields(reasoning, model),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn user(text: &str) -> Message {
-        Message::User { text: text.into() }
+        Message::user(text)
     }
 
     fn written(request: &ModelRequest) -> Value {
@@ -232,7 +232,7 @@ mod tests {
 
     fn any_message() -> impl Strategy<Value = Message> {
         prop_oneof![
-            ".{0,8}".prop_map(|text| Message::User { text }),
+            ".{0,8}".prop_map(Message::user),
             (".{0,8}", prop::collection::vec(".{0,8}", 0..3)).prop_map(|(text, arguments)| Message::Assistant {
                 text,
                 reasoning: vec![json!({"model": "m", "reasoning": "r"})],

@@ -22,7 +22,7 @@ fn mention() -> Value {
 }
 
 fn alice() -> Author {
-    Author { id: "U0ALICE".into(), name: None, is_bot: false, is_self: false }
+    Author { id: "U0ALICE".into(), name: None, is_bot: false, is_self: false, is_outsider: false }
 }
 
 #[test]
@@ -153,7 +153,10 @@ fn an_alert_bot_is_a_bot_and_its_attachment_is_its_text() {
         "text": "", "ts": "1767226100.000700", "channel": "C0OPS", "channel_type": "channel",
         "attachments": [{"id": "not a number", "title": "[FIRING:1] HighErrorRate", "text": "5xx at 12 %"}]}))
     .unwrap();
-    assert_eq!(read.author, Author { id: "B0ALERT".into(), name: Some("alerts".into()), is_bot: true, is_self: false });
+    assert_eq!(
+        read.author,
+        Author { id: "B0ALERT".into(), name: Some("alerts".into()), is_bot: true, is_self: false, is_outsider: false }
+    );
     assert_eq!(read.text, "[FIRING:1] HighErrorRate\n5xx at 12 %");
 }
 

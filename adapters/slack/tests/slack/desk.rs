@@ -16,8 +16,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
-    Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, Deliver, DeliveryKey, Inbound, Inbox, InboxError,
-    MessageId, Operation, Outbound, ReceiveError, SendError, Urgency, Verdict,
+    Aside, Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, Deliver, DeliveryKey, Inbound, Inbox,
+    InboxError, MessageId, Operation, Outbound, ReceiveError, SendError, Urgency, Verdict,
 };
 use watchfloor_sim::slack::{self, APP_TOKEN, BOT_TOKEN, Mentions, SlackSim};
 use watchfloor_slack::{Reconnect, SlackAdapter, SlackConfig};
@@ -73,6 +73,10 @@ impl Deliver for Desk {
             Ok(_) => Err(InboxError("the disk is full".into())),
             Err(_) => Ok(Verdict::Taken),
         }
+    }
+
+    async fn aside(&self, aside: Aside) -> String {
+        format!("heard: {:?}", aside.act)
     }
 }
 
