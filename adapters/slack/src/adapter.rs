@@ -1,15 +1,13 @@
 //! One Slack account as a [`ChannelAdapter`]: which calls make up a post, an edit, a look-up.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, OnceCell, watch};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::sync::{OnceCell, watch};
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use watchfloor_channel::{
     Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, Finding, Inbox, MessageId,
@@ -18,14 +16,15 @@ use watchfloor_channel::{
 };
 
 use crate::{
-    BuildError, SlackConfig,
+    BuildError, SlackConfig, Transport,
     api::Api,
+    arrivals::Shared,
     errors::{self, CallError},
     events::Identity,
     history,
-    link::Shared,
     names::Names,
     render, socket,
+    webhook::{self, Door},
     wire::{Account, Opened, Posted},
 };
 
@@ -42,6 +41,8 @@ pub struct SlackAdapter {
     names: Arc<Names>,
     state: watch::Sender<ChannelState>,
     account: OnceCell<Known>,
+    /// `None`: events come over sockets.
+    door: Option<Door>,
 }
 
 /// What `auth.test` told.
@@ -59,7 +60,14 @@ impl std::fmt::Debug for SlackAdapter {
 impl SlackAdapter {
     pub fn new(config: SlackConfig) -> Result<Self, BuildError> {
         let api = Arc::new(Api::new(&config)?);
+        let door = match &config.transport {
+            Transport::Socket { .. } => None,
+            Transport::Events { signing_secret, now } => {
+                Some(Door::new(config.id.clone(), signing_secret.clone(), now.clone()))
+            }
+        };
         Ok(Self {
+            door,
             features: features(&config),
             config: Arc::new(config),
             names: Arc::new(Names::new(api.clone())),
@@ -170,31 +178,26 @@ impl ChannelAdapter for SlackAdapter {
 
     async fn receive(&self, inbox: Inbox, stop: CancellationToken) -> Result<(), ReceiveError> {
         self.state.send_replace(ChannelState::Connecting);
-        let give_up = CancellationToken::new();
-        let _dropped = give_up.clone().drop_guard();
-        let deliveries = TaskTracker::new();
         let received = async {
             let Some(identity) = self.sign_in(&stop).await? else { return Ok(()) };
-            let shared = Arc::new(Shared {
-                api: self.api.clone(),
-                config: self.config.clone(),
-                identity,
-                names: self.names.clone(),
-                inbox,
-                stop,
-                deliveries: deliveries.clone(),
-                give_up: give_up.clone(),
-                kinds: Mutex::new(HashSet::new()),
-                crowded: AtomicBool::new(false),
-            });
-            socket::keep_open(shared, &self.state).await
+            let (api, config, names) = (self.api.clone(), self.config.clone(), self.names.clone());
+            let shared = Arc::new(Shared::new(api, config, identity, names, inbox, stop));
+            let _dropped = shared.give_up.clone().drop_guard();
+            let received = match &self.door {
+                None => socket::keep_open(shared.clone(), &self.state).await,
+                Some(door) => {
+                    door.keep_open(shared.clone(), &self.state).await;
+                    Ok(())
+                }
+            };
+            shared.deliveries.close();
+            if tokio::time::timeout(LAST_DELIVERIES, shared.deliveries.wait()).await.is_err() {
+                shared.give_up.cancel();
+                shared.deliveries.wait().await;
+            }
+            received
         };
         let received = Box::pin(received).await;
-        deliveries.close();
-        if tokio::time::timeout(LAST_DELIVERIES, deliveries.wait()).await.is_err() {
-            give_up.cancel();
-            deliveries.wait().await;
-        }
         match received {
             Ok(()) => {
                 self.state.send_replace(ChannelState::Off("stopped".to_owned()));
@@ -227,6 +230,13 @@ impl ChannelAdapter for SlackAdapter {
             Operation::Post(key) => self.post(&message.conversation, key, &text()?).await,
             Operation::Edit(edited) => self.edit(edited, &text()?).await.map(|()| edited.clone()),
             Operation::Delete(deleted) => self.delete(deleted).await.map(|()| deleted.clone()),
+        }
+    }
+
+    async fn webhook(&self, request: Request<Bytes>, _: &Inbox) -> Response<Bytes> {
+        match &self.door {
+            Some(door) => door.answer(request).await,
+            None => webhook::status(StatusCode::NOT_FOUND),
         }
     }
 
@@ -276,11 +286,12 @@ impl ChannelAdapter for SlackAdapter {
 
     async fn doctor(&self) -> Vec<Finding> {
         let bot = self.api.get::<Account>("auth.test", &[]).await;
-        let app = self.api.open_connection::<Opened>().await;
-        vec![
-            finding("the bot token is accepted", bot.err()),
-            finding("the app token opens Socket Mode connections", app.err()),
-        ]
+        let mut findings = vec![finding("the bot token is accepted", bot.err())];
+        if self.door.is_none() {
+            let app = self.api.open_connection::<Opened>().await;
+            findings.push(finding("the app token opens Socket Mode connections", app.err()));
+        }
+        findings
     }
 }
 

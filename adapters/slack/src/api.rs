@@ -9,14 +9,16 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use slack_morphism::{
-    SlackApiToken, SlackApiTokenValue, SlackClient,
+    SlackApiToken, SlackApiTokenValue, SlackClient, SlackMessageContent,
+    api::SlackApiPostWebhookMessageRequest,
     errors::SlackClientError,
     hyper_tokio::{SlackClientHyperHttpsConnector, SlackHyperClient},
 };
+use url::Url;
 use watchfloor_channel::{Refusal, RefusalKind};
 
 use crate::{
-    SlackConfig,
+    SlackConfig, Transport,
     errors::{self, CallError},
 };
 
@@ -29,7 +31,8 @@ pub enum BuildError {
 
 pub(crate) struct Api {
     client: SlackHyperClient,
-    app_token: SlackApiToken,
+    /// `None`: events come over HTTP, and no socket is ever opened.
+    app_token: Option<SlackApiToken>,
     bot_token: SlackApiToken,
     /// For the sockets too.
     pub(crate) tls: Arc<ClientConfig>,
@@ -54,7 +57,10 @@ impl Api {
             .with_slack_api_url(config.api_url.as_str().trim_end_matches('/'));
         Ok(Self {
             client: SlackClient::new(connector),
-            app_token: token(&config.app_token),
+            app_token: match &config.transport {
+                Transport::Socket { app_token } => Some(token(app_token)),
+                Transport::Events { .. } => None,
+            },
             bot_token: token(&config.bot_token),
             tls: Arc::new(tls),
             call_timeout: config.call_timeout,
@@ -87,10 +93,21 @@ impl Api {
 
     /// `apps.connections.open`, the one method called as the app.
     pub(crate) async fn open_connection<A: DeserializeOwned + Default>(&self) -> Result<A, CallError> {
-        let session = self.client.open_session(&self.app_token);
+        let Some(app_token) = &self.app_token else { return Err(CallError::Refused(errors::no_app_token())) };
+        let session = self.client.open_session(app_token);
         let nothing = serde_json::json!({});
         let call = session.http_session_api.http_post::<_, Value>("apps.connections.open", &nothing, None);
         within(self.step_timeout, call).await
+    }
+
+    /// Shows a text to the one person to whom Slack gave this address. The address is all it takes: no token goes there.
+    pub(crate) async fn respond(&self, address: &Url, text: &str) -> Result<(), CallError> {
+        let content = SlackMessageContent::new().with_text(text.to_owned());
+        let request = SlackApiPostWebhookMessageRequest::new(content).with_replace_original(false);
+        match tokio::time::timeout(self.call_timeout, self.client.post_webhook_message(address, &request)).await {
+            Ok(answer) => answer.map(|_| ()).map_err(from_client),
+            Err(_) => Err(CallError::Unclear(format!("no answer within {} s", self.call_timeout.as_secs()))),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What one Slack account needs to run. Reading it from a file is left to the application.
 
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use secrecy::SecretString;
 use url::Url;
@@ -9,8 +9,7 @@ use watchfloor_channel::ChannelId;
 #[derive(Clone, Debug)]
 pub struct SlackConfig {
     pub id: ChannelId,
-    /// `xapp-…`, scope `connections:write`: opens sockets, nothing else.
-    pub app_token: SecretString,
+    pub transport: Transport,
     /// `xoxb-…`: everything else.
     pub bot_token: SecretString,
     pub api_url: Url,
@@ -25,6 +24,37 @@ pub struct SlackConfig {
     /// Limit for any other call.
     pub call_timeout: Duration,
     pub reconnect: Reconnect,
+}
+
+/// How Slack's events, clicks and commands reach us. The app's settings decide; it is one or the other.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    Socket {
+        /// `xapp-…`, scope `connections:write`: opens sockets, nothing else.
+        app_token: SecretString,
+    },
+    /// Signed requests to [`watchfloor_channel::ChannelAdapter::webhook`].
+    Events { signing_secret: SecretString, now: Now },
+}
+
+/// Tells the time, in milliseconds since 1970: a signed request is good for five minutes.
+#[derive(Clone)]
+pub struct Now(Arc<dyn Fn() -> i64 + Send + Sync>);
+
+impl Now {
+    pub fn new(tell: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    pub(crate) fn seconds(&self) -> i64 {
+        (self.0)().div_euclid(1000)
+    }
+}
+
+impl fmt::Debug for Now {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Now")
+    }
 }
 
 /// How fast a lost socket is replaced.
@@ -43,10 +73,10 @@ impl Default for Reconnect {
 }
 
 impl SlackConfig {
-    pub fn new(id: ChannelId, app_token: SecretString, bot_token: SecretString, api_url: Url) -> Self {
+    pub fn new(id: ChannelId, transport: Transport, bot_token: SecretString, api_url: Url) -> Self {
         Self {
             id,
-            app_token,
+            transport,
             bot_token,
             api_url,
             posts_per_minute: 60,

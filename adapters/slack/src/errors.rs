@@ -138,6 +138,11 @@ pub(crate) fn socket_mode_is_off() -> Refusal {
     )
 }
 
+/// Said by us: sockets are for Socket Mode.
+pub(crate) fn no_app_token() -> Refusal {
+    refused(RefusalKind::Credentials, "no_app_token", "this channel receives over HTTP and has no app token")
+}
+
 /// Slack does not say so: what was posted has no thread.
 pub(crate) fn thread_gone() -> Refusal {
     refused(RefusalKind::ThreadGone, "thread_gone", "the message that began the thread was deleted")

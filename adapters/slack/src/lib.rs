@@ -1,20 +1,24 @@
-//! Slack for watchfloor: Socket Mode in, Web API out. It translates and decides nothing: whom to answer, what to say and
+//! Slack for watchfloor: Socket Mode or signed HTTP requests in, Web API out. It translates and decides nothing: whom to answer, what to say and
 //! how often to edit are the coordinator's.
 
 mod adapter;
 mod api;
+mod arrivals;
 mod config;
 mod content;
 mod errors;
 mod events;
 mod history;
+mod interact;
 mod link;
 mod names;
 mod render;
+mod signature;
 mod socket;
 mod text_in;
+mod webhook;
 mod wire;
 
 pub use adapter::SlackAdapter;
 pub use api::BuildError;
-pub use config::{Reconnect, SlackConfig};
+pub use config::{Now, Reconnect, SlackConfig, Transport};

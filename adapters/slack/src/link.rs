@@ -1,20 +1,13 @@
 //! One socket of Socket Mode, from its address to its end: reads frames, hands events on, acknowledges what was written
 //! down. When to open another one is left to `socket`.
 
-use std::{
-    collections::HashSet,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpStream,
-    sync::{Mutex, Semaphore, mpsc},
+    sync::mpsc,
     task,
     time::{Instant, sleep_until, timeout},
 };
@@ -22,53 +15,23 @@ use tokio_tungstenite::{
     Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config,
     tungstenite::{self, Message},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tracing::{debug, info, warn};
-use watchfloor_channel::{Addressed, Inbound, Inbox};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
 
 use crate::{
-    SlackConfig,
-    api::Api,
+    arrivals::{AT_ONCE, Arrival, Shared},
     errors::CallError,
-    events::{self, Identity},
-    names::Names,
+    interact,
     wire::{Frame, Opened},
 };
 
-/// Deliveries of one socket that talk to the store at the same time.
-const AT_ONCE: usize = 32;
-/// Deliveries that may wait for their turn. Beyond that events go unacknowledged and Slack brings them again.
-const WAITING: usize = 1_000;
-/// The inbox may wait for its store, but not for ever.
-const DELIVERY: Duration = Duration::from_secs(60);
 const WRITE: Duration = Duration::from_secs(5);
 /// What a replaced socket may take to acknowledge what it already read; Slack gives each event three seconds.
 const LAST_ANSWERS: Duration = Duration::from_secs(3);
 const LAST_ANSWERS_AT_STOP: Duration = Duration::from_millis(500);
 const CLOSE: Duration = Duration::from_millis(200);
-/// Kinds of events remembered for "logged once".
-const KINDS: usize = 256;
-
-const HELP: &str = "Mention me in a channel or thread to ask something.";
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
-
-/// What all sockets of one account share.
-pub(crate) struct Shared {
-    pub(crate) api: Arc<Api>,
-    pub(crate) config: Arc<SlackConfig>,
-    pub(crate) identity: Identity,
-    pub(crate) names: Arc<Names>,
-    pub(crate) inbox: Inbox,
-    pub(crate) stop: CancellationToken,
-    /// Deliveries outlive the socket that brought them: what is half written down must not be dropped because a cable
-    /// was pulled.
-    pub(crate) deliveries: TaskTracker,
-    pub(crate) give_up: CancellationToken,
-    pub(crate) kinds: Mutex<HashSet<String>>,
-    /// More events wait for the store than may.
-    pub(crate) crowded: AtomicBool,
-}
 
 /// What a socket tells while it lives.
 #[derive(Debug)]
@@ -108,21 +71,24 @@ pub(crate) async fn run(shared: Arc<Shared>, said: mpsc::Sender<Said>, retire: C
     match opened {
         Ok(socket) => {
             let (answer, answers) = mpsc::channel(AT_ONCE);
-            let room = Arc::new(Semaphore::new(AT_ONCE));
-            Link { shared, said, socket, answer, answers, room, unanswered: 0 }.read(retire).await
+            Link { shared, said, socket, answer, answers, unanswered: 0 }.read(retire).await
         }
         Err(end) => end,
     }
+}
+
+struct Answer {
+    envelope: String,
+    payload: Option<Value>,
 }
 
 struct Link {
     shared: Arc<Shared>,
     said: mpsc::Sender<Said>,
     socket: Socket,
-    answer: mpsc::Sender<Option<String>>,
-    /// One for each delivery: the envelope to acknowledge, or nothing if the store refused.
-    answers: mpsc::Receiver<Option<String>>,
-    room: Arc<Semaphore>,
+    answer: mpsc::Sender<Option<Answer>>,
+    /// One for each delivery and command: what to acknowledge, or nothing if the store refused.
+    answers: mpsc::Receiver<Option<Answer>>,
     unanswered: usize,
 }
 
@@ -182,7 +148,7 @@ impl Link {
 
     async fn frame(&mut self, text: &str, greeted: &mut bool, deadline: &mut Instant) -> Result<(), String> {
         let Ok(frame) = serde_json::from_str::<Frame>(text) else {
-            self.once("unreadable frame", "a frame is not readable; ignored").await;
+            self.shared.once("unreadable frame", "a frame is not readable; ignored").await;
             return Ok(());
         };
         match frame.kind.as_str() {
@@ -197,63 +163,62 @@ impl Link {
                 Ok(())
             }
             kind if frame.envelope_id.is_empty() => {
-                self.once(kind, "a kind of frame we don't know; ignored").await;
+                self.shared.once(kind, "a kind of frame we don't know; ignored").await;
                 Ok(())
             }
             "events_api" => self.event(frame).await,
-            "slash_commands" if frame.accepts_response_payload != Some(false) => {
-                self.acknowledge(&frame.envelope_id, Some(json!({"response_type": "ephemeral", "text": HELP}))).await
+            "slash_commands" => self.command(frame).await,
+            "interactive" => {
+                self.acknowledge(&frame.envelope_id, None).await?;
+                self.shared.interaction(&frame.payload).await;
+                Ok(())
             }
             kind => {
-                self.once(kind, "a kind of envelope we don't use; acknowledged").await;
+                self.shared.once(kind, "a kind of envelope we don't use; acknowledged").await;
                 self.acknowledge(&frame.envelope_id, None).await
             }
         }
     }
 
     async fn event(&mut self, frame: Frame) -> Result<(), String> {
-        let Some(mut inbound) = events::inbound(&self.shared.config.id, &frame.payload, &self.shared.identity) else {
-            self.once(&events::name(&frame.payload), "a kind of event we don't use; acknowledged").await;
-            return self.acknowledge(&frame.envelope_id, None).await;
+        let inbound = match self.shared.event(&frame.payload, frame.retry_attempt).await {
+            Arrival::Message(inbound) => inbound,
+            Arrival::Nothing => return self.acknowledge(&frame.envelope_id, None).await,
+            Arrival::Crowded => return Ok(()),
         };
-        if self.shared.deliveries.len() < WAITING / 2 {
-            self.shared.crowded.store(false, Ordering::Relaxed);
-        } else if self.shared.deliveries.len() >= WAITING {
-            // One line for each crowd, not for each event.
-            if self.shared.crowded.swap(true, Ordering::Relaxed) {
-                return Ok(());
-            }
-            warn!(channel.id = %self.shared.config.id, "too many events wait for the store: further ones are left for Slack to bring again");
-            return Ok(());
-        }
-        debug!(
-            channel.id = %self.shared.config.id,
-            message.key = %inbound.message_key,
-            retry = frame.retry_attempt,
-            "event received"
-        );
-        let unknown = self.shared.names.name(&mut inbound.author);
-        // Not for everybody who talks where we happen to be.
-        if unknown && inbound.addressed != Addressed::Overheard {
-            let (shared, person) = (self.shared.clone(), inbound.author.id.clone());
-            self.shared.deliveries.spawn(async move {
-                shared.give_up.run_until_cancelled(shared.names.ask(&person)).await;
-            });
-        }
         self.unanswered += 1;
-        let (shared, room, answer) = (self.shared.clone(), self.room.clone(), self.answer.clone());
+        let (shared, answer) = (self.shared.clone(), self.answer.clone());
         self.shared.deliveries.spawn(async move {
-            let written = shared.give_up.run_until_cancelled(deliver(&shared, &room, inbound)).await;
+            let written = shared.write_down(inbound).await;
             // The socket may be gone by now; then Slack brings the event again and learns that it is a duplicate.
-            let _ = answer.send((written == Some(true)).then_some(frame.envelope_id)).await;
+            let _ = answer.send(written.then_some(Answer { envelope: frame.envelope_id, payload: None })).await;
         });
         Ok(())
     }
 
-    async fn answered(&mut self, answer: Option<String>) -> Result<(), String> {
+    /// The acknowledgement carries the sentence, where Slack takes one.
+    async fn command(&mut self, frame: Frame) -> Result<(), String> {
+        let asked = interact::command(&self.shared.config.id, &frame.payload);
+        let Some(asked) = asked else { return self.acknowledge(&frame.envelope_id, None).await };
+        if frame.accepts_response_payload == Some(false) {
+            self.acknowledge(&frame.envelope_id, None).await?;
+            self.shared.follow_up(asked);
+            return Ok(());
+        }
+        self.unanswered += 1;
+        let (shared, answer) = (self.shared.clone(), self.answer.clone());
+        self.shared.deliveries.spawn(async move {
+            let sentence = shared.give_up.run_until_cancelled(shared.sentence(asked.aside)).await.flatten();
+            let payload = sentence.map(|sentence| interact::for_her_alone(&sentence));
+            let _ = answer.send(Some(Answer { envelope: frame.envelope_id, payload })).await;
+        });
+        Ok(())
+    }
+
+    async fn answered(&mut self, answer: Option<Answer>) -> Result<(), String> {
         self.unanswered = self.unanswered.saturating_sub(1);
         match answer {
-            Some(envelope) => self.acknowledge(&envelope, None).await,
+            Some(answer) => self.acknowledge(&answer.envelope, answer.payload).await,
             None => Ok(()),
         }
     }
@@ -273,35 +238,6 @@ impl Link {
     async fn say(&self, word: Said) {
         // Nobody listens any more only when everything ends.
         let _ = self.said.send(word).await;
-    }
-
-    async fn once(&self, kind: &str, what: &'static str) {
-        let kind: String = kind.chars().take(100).collect();
-        let mut kinds = self.shared.kinds.lock().await;
-        if kinds.len() < KINDS && kinds.insert(kind.clone()) {
-            info!(channel.id = %self.shared.config.id, kind, "{what}");
-        }
-    }
-}
-
-/// True: written down, or known not to matter.
-async fn deliver(shared: &Shared, room: &Semaphore, inbound: Inbound) -> bool {
-    // Never closed.
-    let Ok(_place) = room.acquire().await else { return false };
-    let key = inbound.message_key.clone();
-    match timeout(DELIVERY, shared.inbox.deliver(inbound)).await {
-        Ok(Ok(verdict)) => {
-            debug!(channel.id = %shared.config.id, message.key = %key, ?verdict, "event delivered");
-            true
-        }
-        Ok(Err(error)) => {
-            warn!(channel.id = %shared.config.id, message.key = %key, %error, "event not acknowledged");
-            false
-        }
-        Err(_) => {
-            warn!(channel.id = %shared.config.id, message.key = %key, "event not acknowledged: the store took too long");
-            false
-        }
     }
 }
 

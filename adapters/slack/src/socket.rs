@@ -13,8 +13,9 @@ use tracing::{debug, info, warn};
 use watchfloor_channel::{ChannelState, Refusal, backoff::Backoff};
 
 use crate::{
+    arrivals::Shared,
     errors::{self, CallError},
-    link::{self, End, Said, Shared},
+    link::{self, End, Said},
 };
 
 /// Slack goes on counting a lost socket for a while; it is no stranger.

@@ -1,0 +1,164 @@
+//! What both transports do with an event: it is written down before Slack hears that we have it, and a kind we don't know
+//! is logged once. Frames and requests are left to `link` and `webhook`.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::{
+    sync::{Mutex, Notify, Semaphore},
+    time::timeout,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{debug, info, warn};
+use watchfloor_channel::{Addressed, Inbound, Inbox};
+
+use crate::{
+    SlackConfig,
+    api::Api,
+    events::{self, Identity},
+    interact::Allowance,
+    names::Names,
+};
+
+/// Deliveries that talk to the store at the same time.
+pub(crate) const AT_ONCE: usize = 32;
+/// Deliveries that may wait for their turn. Beyond that events go unacknowledged and Slack brings them again.
+const WAITING: usize = 1_000;
+/// The inbox may wait for its store, but not for ever.
+const DELIVERY: Duration = Duration::from_secs(60);
+/// Kinds of events remembered for "logged once".
+const KINDS: usize = 256;
+
+/// What one account needs to take something in, whichever way it came.
+pub(crate) struct Shared {
+    pub(crate) api: Arc<Api>,
+    pub(crate) config: Arc<SlackConfig>,
+    pub(crate) identity: Identity,
+    pub(crate) names: Arc<Names>,
+    pub(crate) inbox: Inbox,
+    pub(crate) stop: CancellationToken,
+    /// Deliveries outlive the socket or the request that brought them: what is half written down must not be dropped
+    /// because a cable was pulled.
+    pub(crate) deliveries: TaskTracker,
+    pub(crate) give_up: CancellationToken,
+    pub(crate) follow_ups: Allowance,
+    /// Slack holds events back because there are too many.
+    pub(crate) held_back: Notify,
+    room: Semaphore,
+    kinds: Mutex<HashSet<String>>,
+    /// More events wait for the store than may.
+    crowded: AtomicBool,
+}
+
+/// What to do with an event.
+pub(crate) enum Arrival {
+    /// To be written down before it is acknowledged.
+    Message(Inbound),
+    /// Nothing a conversation could use: acknowledged at once.
+    Nothing,
+    /// Left for Slack to bring again.
+    Crowded,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        api: Arc<Api>,
+        config: Arc<SlackConfig>,
+        identity: Identity,
+        names: Arc<Names>,
+        inbox: Inbox,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            api,
+            config,
+            identity,
+            names,
+            inbox,
+            stop,
+            deliveries: TaskTracker::new(),
+            give_up: CancellationToken::new(),
+            follow_ups: Allowance::default(),
+            held_back: Notify::new(),
+            room: Semaphore::new(AT_ONCE),
+            kinds: Mutex::new(HashSet::new()),
+            crowded: AtomicBool::new(false),
+        }
+    }
+
+    /// `retry` is for the log alone: a retry may be the first copy that reaches us.
+    pub(crate) async fn event(self: &Arc<Self>, payload: &Value, retry: u32) -> Arrival {
+        let Some(mut inbound) = events::inbound(&self.config.id, payload, &self.identity) else {
+            self.no_message(payload).await;
+            return Arrival::Nothing;
+        };
+        if self.deliveries.len() < WAITING / 2 {
+            self.crowded.store(false, Ordering::Relaxed);
+        } else if self.deliveries.len() >= WAITING {
+            // One line for each crowd, not for each event.
+            if !self.crowded.swap(true, Ordering::Relaxed) {
+                warn!(channel.id = %self.config.id, "too many events wait for the store: further ones are left for Slack to bring again");
+            }
+            return Arrival::Crowded;
+        }
+        debug!(channel.id = %self.config.id, message.key = %inbound.message_key, retry, "event received");
+        let unknown = self.names.name(&mut inbound.author);
+        // Not for everybody who talks where we happen to be.
+        if unknown && inbound.addressed != Addressed::Overheard {
+            let (shared, person) = (self.clone(), inbound.author.id.clone());
+            self.deliveries.spawn(async move {
+                shared.give_up.run_until_cancelled(shared.names.ask(&person)).await;
+            });
+        }
+        Arrival::Message(inbound)
+    }
+
+    async fn no_message(&self, payload: &Value) {
+        if payload.get("type").and_then(Value::as_str) == Some("app_rate_limited") {
+            warn!(channel.id = %self.config.id, "Slack holds events back: there are more than it delivers in an hour");
+            self.held_back.notify_one();
+        } else {
+            self.once(&events::name(payload), "a kind of event we don't use; acknowledged").await;
+        }
+    }
+
+    /// True: written down, or known not to matter. To be run on `deliveries`.
+    pub(crate) async fn write_down(&self, inbound: Inbound) -> bool {
+        self.give_up.run_until_cancelled(self.deliver(inbound)).await == Some(true)
+    }
+
+    async fn deliver(&self, inbound: Inbound) -> bool {
+        // Never closed.
+        let Ok(_place) = self.room.acquire().await else { return false };
+        let key = inbound.message_key.clone();
+        match timeout(DELIVERY, self.inbox.deliver(inbound)).await {
+            Ok(Ok(verdict)) => {
+                debug!(channel.id = %self.config.id, message.key = %key, ?verdict, "event delivered");
+                true
+            }
+            Ok(Err(error)) => {
+                warn!(channel.id = %self.config.id, message.key = %key, %error, "event not acknowledged");
+                false
+            }
+            Err(_) => {
+                warn!(channel.id = %self.config.id, message.key = %key, "event not acknowledged: the store took too long");
+                false
+            }
+        }
+    }
+
+    pub(crate) async fn once(&self, kind: &str, what: &'static str) {
+        let kind: String = kind.chars().take(100).collect();
+        let mut kinds = self.kinds.lock().await;
+        if kinds.len() < KINDS && kinds.insert(kind.clone()) {
+            info!(channel.id = %self.config.id, kind, "{what}");
+        }
+    }
+}
