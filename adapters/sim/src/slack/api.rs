@@ -7,7 +7,7 @@ use axum::{
     extract::{ConnectInfo, Path, Request, State},
     http::{StatusCode, header},
     response::{Html, IntoResponse, Response},
-    routing::any,
+    routing::{any, post},
 };
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,7 @@ use super::{
     APP_TOKEN, BOT_TOKEN, Shared,
     args::Args,
     faults::Fault,
+    interact,
     methods::{self, Done, Outcome, Refused},
     world::{Call, World},
 };
@@ -23,7 +24,7 @@ use crate::server::Line;
 const BODY_LIMIT: usize = 4 * 1024 * 1024;
 
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    Router::new().route("/api/{method}", any(call)).with_state(shared)
+    Router::new().route("/api/{method}", any(call)).route("/response/{id}", post(interact::respond)).with_state(shared)
 }
 
 async fn call(

@@ -1,4 +1,5 @@
-//! Who gets an envelope, whether it was acknowledged, and what happens if not. Frames and sockets are `socket`'s.
+//! Who gets an envelope, whether it was acknowledged, and what happens if not. Frames and sockets are `socket`'s, requests
+//! are `http`'s.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,6 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Shared, events,
+    http::{Http, HttpAnswer, HttpFault, Undelivered},
+    interact::Asker,
     world::{SentEvent, World},
 };
 use crate::time;
@@ -28,6 +31,7 @@ pub(crate) struct Lines {
     pub(crate) claimed: Option<usize>,
     /// Frames and acknowledgements that made no sense.
     pub(crate) oddities: Vec<String>,
+    pub(crate) http: Http,
     turn: usize,
     last_id: u64,
     under_way: HashMap<String, UnderWay>,
@@ -53,8 +57,9 @@ pub(crate) enum Frame {
 /// One acknowledgement by the bot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ack {
+    /// Over HTTP one of the simulator's own.
     pub envelope_id: String,
-    /// Absent for button presses.
+    /// Absent for button presses and commands.
     pub event_id: Option<String>,
     /// 0 for the first delivery.
     pub attempt: u32,
@@ -68,15 +73,21 @@ struct UnderWay {
     event_id: Option<String>,
     attempt: u32,
     sent: Instant,
-    acknowledged: Option<oneshot::Sender<()>>,
+    heard: bool,
+    /// Gets what the acknowledgement carries.
+    acknowledged: Option<oneshot::Sender<Verdict>>,
 }
+
+type Verdict = Result<Option<Value>, Undelivered>;
 
 /// What goes into an envelope.
 #[derive(Clone, Debug)]
-struct Parcel {
-    kind: &'static str,
-    payload: Value,
-    event_id: Option<String>,
+pub(crate) struct Parcel {
+    pub(crate) kind: &'static str,
+    pub(crate) payload: Value,
+    pub(crate) event_id: Option<String>,
+    /// Who sees what the acknowledgement carries.
+    pub(crate) asker: Option<Asker>,
 }
 
 impl Lines {
@@ -97,9 +108,9 @@ impl Lines {
         fitting.get(index).map(|line| line.frames.clone())
     }
 
-    fn send(&mut self, parcel: &Parcel, attempt: u32, reason: &str) -> Option<oneshot::Receiver<()>> {
+    fn send(&mut self, parcel: &Parcel, attempt: u32, reason: &str) -> Option<oneshot::Receiver<Verdict>> {
         let frames = self.choose(attempt > 0)?;
-        let envelope_id = format!("sim-envelope-{:04}", self.next_id());
+        let envelope_id = self.new_envelope();
         let mut envelope = json!({"type": parcel.kind, "envelope_id": envelope_id, "payload": parcel.payload,
             "accepts_response_payload": parcel.kind != "events_api"});
         if parcel.kind == "events_api" {
@@ -107,17 +118,53 @@ impl Lines {
             envelope["retry_reason"] = reason.into();
         }
         frames.try_send(Frame::Text(envelope.to_string())).ok()?;
+        Some(self.await_answer(envelope_id, parcel, attempt))
+    }
+
+    fn new_envelope(&mut self) -> String {
+        format!("sim-envelope-{:04}", self.next_id())
+    }
+
+    fn await_answer(&mut self, envelope_id: String, parcel: &Parcel, attempt: u32) -> oneshot::Receiver<Verdict> {
         let (acknowledged, receiver) = oneshot::channel();
         let event_id = parcel.event_id.clone();
-        let entry = UnderWay { event_id, attempt, sent: Instant::now(), acknowledged: Some(acknowledged) };
-        self.under_way.insert(envelope_id, entry);
-        Some(receiver)
+        let (sent, acknowledged) = (Instant::now(), Some(acknowledged));
+        self.under_way.insert(envelope_id, UnderWay { event_id, attempt, sent, heard: false, acknowledged });
+        receiver
+    }
+
+    /// What became of a request.
+    fn answered(&mut self, envelope_id: &str, answer: Result<HttpAnswer, Undelivered>, lost: bool) {
+        if let Ok(answer) = &answer {
+            self.http.answers.push(answer.clone());
+        }
+        let Some(under_way) = self.under_way.get_mut(envelope_id).filter(|_| !lost) else { return };
+        let verdict = match answer {
+            Ok(answer) if (200..300).contains(&answer.status) => {
+                under_way.heard = true;
+                let json = serde_json::from_str(&answer.body).ok();
+                let payload = json.or_else(|| (!answer.body.is_empty()).then(|| Value::String(answer.body.clone())));
+                self.acks.push(Ack {
+                    envelope_id: envelope_id.to_owned(),
+                    event_id: under_way.event_id.clone(),
+                    attempt: under_way.attempt,
+                    after: answer.after,
+                    payload: payload.clone(),
+                });
+                Ok(payload)
+            }
+            Ok(answer) => Err(Undelivered { reason: "http_error", no_retry: answer.no_retry }),
+            Err(undelivered) => Err(undelivered),
+        };
+        if let Some(waiting) = under_way.acknowledged.take() {
+            _ = waiting.send(verdict);
+        }
     }
 
     /// Events and presses of which no envelope was acknowledged yet.
     pub(crate) fn unheard(&self) -> usize {
         let heard: HashSet<_> = self.acks.iter().filter_map(|ack| ack.event_id.as_ref()).collect();
-        let open = self.under_way.values().filter(|envelope| envelope.acknowledged.is_some());
+        let open = self.under_way.values().filter(|envelope| !envelope.heard);
         open.filter(|envelope| envelope.event_id.as_ref().is_none_or(|id| !heard.contains(id))).count()
     }
 
@@ -132,9 +179,10 @@ impl Lines {
             self.oddities.push(format!("an acknowledgement of the unknown envelope {envelope_id}"));
             return;
         };
+        under_way.heard = true;
         match under_way.acknowledged.take() {
             // The receiver is gone if the deadline is over; the late acknowledgement still shows in `acks`.
-            Some(waiting) => _ = waiting.send(()),
+            Some(waiting) => _ = waiting.send(Ok(frame.get("payload").cloned())),
             None => self.oddities.push(format!("a second acknowledgement of {envelope_id}")),
         }
         self.acks.push(Ack {
@@ -157,42 +205,86 @@ impl Shared {
     pub(crate) fn deliver_as(self: &Arc<Self>, event: Value, event_id: String, attempt: u32) {
         let payload = events::callback(&event, &event_id, time::now().as_secs());
         self.world.change(|world| world.sent.push(SentEvent { event_id: event_id.clone(), event }));
-        self.dispatch(Parcel { kind: "events_api", payload, event_id: Some(event_id) }, attempt);
+        self.dispatch(Parcel { kind: "events_api", payload, event_id: Some(event_id), asker: None }, attempt);
     }
 
     /// Button presses aren't sent again: the person sees a warning triangle instead.
     pub(crate) fn deliver_press(self: &Arc<Self>, payload: Value) {
-        self.dispatch(Parcel { kind: "interactive", payload, event_id: None }, 0);
+        self.dispatch(Parcel { kind: "interactive", payload, event_id: None, asker: None }, 0);
+    }
+
+    /// Nor are commands: the person sees an error.
+    pub(crate) fn deliver_command(self: &Arc<Self>, payload: Value, asker: Asker) {
+        self.dispatch(Parcel { kind: "slash_commands", payload, event_id: None, asker: Some(asker) }, 0);
     }
 
     fn dispatch(self: &Arc<Self>, parcel: Parcel, attempt: u32) {
         let reason = if attempt > 0 { "timeout" } else { "" };
-        let first = self.lines.change(|lines| lines.send(&parcel, attempt, reason));
+        let first = self.send(&parcel, attempt, reason);
         let shared = Arc::clone(self);
         let follow_up = async move { shared.follow_up(parcel, attempt, first).await };
         let stop = self.tasks.stop.clone();
         self.tasks.tracker.spawn(async move { stop.run_until_cancelled_owned(follow_up).await });
     }
 
-    async fn follow_up(&self, parcel: Parcel, attempt: u32, first: Option<oneshot::Receiver<()>>) {
-        if self.acknowledged(first).await {
-            return;
-        }
+    /// Nothing if there is nobody to send it to.
+    fn send(self: &Arc<Self>, parcel: &Parcel, attempt: u32, reason: &str) -> Option<oneshot::Receiver<Verdict>> {
+        let (endpoint, fault, envelope_id, answer) = {
+            let mut lines = self.lines.look();
+            if !lines.http.on {
+                drop(lines);
+                return self.lines.change(|lines| lines.send(parcel, attempt, reason));
+            }
+            let endpoint = lines.http.endpoint.clone()?;
+            let envelope_id = lines.new_envelope();
+            let answer = lines.await_answer(envelope_id.clone(), parcel, attempt);
+            (endpoint, lines.http.faults.pop_front(), envelope_id, answer)
+        };
+        let (shared, parcel, reason) = (Arc::clone(self), parcel.clone(), reason.to_owned());
+        let request = async move {
+            let outcome = endpoint.post(&parcel, attempt, &reason, fault).await;
+            let lost = fault == Some(HttpFault::ResponseLost);
+            shared.lines.change(|lines| lines.answered(&envelope_id, outcome, lost));
+        };
+        let stop = self.tasks.stop.clone();
+        self.tasks.tracker.spawn(async move { stop.run_until_cancelled_owned(request).await });
+        Some(answer)
+    }
+
+    async fn follow_up(self: &Arc<Self>, parcel: Parcel, attempt: u32, first: Option<oneshot::Receiver<Verdict>>) {
+        let mut verdict = self.verdict(first).await;
         let waits = if parcel.event_id.is_some() { self.config.redeliver_after.as_slice() } else { &[] };
         for (&wait, attempt) in waits.iter().zip(attempt + 1..) {
-            tokio::time::sleep(wait).await;
-            let again = self.lines.change(|lines| lines.send(&parcel, attempt, "timeout"));
-            if self.acknowledged(again).await {
-                return;
+            match verdict {
+                Ok(_) | Err(Undelivered { no_retry: true, .. }) => break,
+                Err(Undelivered { reason, .. }) => {
+                    tokio::time::sleep(wait).await;
+                    verdict = self.verdict(self.send(&parcel, attempt, reason)).await;
+                }
             }
         }
-        let what = parcel.event_id.unwrap_or_else(|| "a button press".to_owned());
+        if let Ok(payload) = verdict {
+            if let (Some(asker), Some(payload)) = (&parcel.asker, payload) {
+                self.answered_in_passing(asker, &payload);
+            }
+            return;
+        }
+        let what = parcel.event_id.unwrap_or_else(|| match parcel.kind {
+            "slash_commands" => "a command".to_owned(),
+            _ => "a button press".to_owned(),
+        });
         tracing::warn!(event.id = what, "never acknowledged to the simulated Slack");
         self.lines.change(|lines| lines.lost.push(what));
     }
 
-    async fn acknowledged(&self, under_way: Option<oneshot::Receiver<()>>) -> bool {
-        let Some(under_way) = under_way else { return false };
-        matches!(tokio::time::timeout(self.config.ack_deadline, under_way).await, Ok(Ok(())))
+    async fn verdict(&self, under_way: Option<oneshot::Receiver<Verdict>>) -> Verdict {
+        let http = self.lines.look().http.on;
+        let Some(under_way) = under_way else {
+            return Err(Undelivered::because(if http { "connection_failed" } else { "timeout" }));
+        };
+        match tokio::time::timeout(self.config.ack_deadline, under_way).await {
+            Ok(Ok(verdict)) => verdict,
+            _ => Err(Undelivered::because(if http { "http_timeout" } else { "timeout" })),
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! A Slack workspace on loopback: Web API, Socket Mode, and people who talk.
+//! A Slack workspace on loopback: Web API, Socket Mode or signed HTTP requests, and people who talk.
 //!
-//! The verbs are methods of [`SlackSim`]: what people do is in `people`, what a test looks at in `looks`, what goes
-//! wrong on purpose in `trouble`.
+//! The verbs are methods of [`SlackSim`]: what people do is in `people` and `interact`, what a test looks at in `looks`,
+//! what goes wrong on purpose in `trouble` and `http`.
 
 mod api;
 mod args;
@@ -9,6 +9,8 @@ mod blocks;
 mod delivery;
 mod events;
 mod faults;
+mod http;
+mod interact;
 mod looks;
 mod message;
 mod methods;
@@ -18,13 +20,19 @@ mod socket;
 mod trouble;
 mod world;
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use tokio::net::TcpListener;
 
 pub use self::{
     delivery::Ack,
     faults::Fault,
+    http::{HttpAnswer, HttpFault},
     message::{Author, Edit, Message, Reaction},
     trouble::EventId,
     world::Call,
@@ -116,6 +124,8 @@ pub(crate) struct Shared {
     pub(crate) world: Board<World>,
     pub(crate) lines: Board<Lines>,
     pub(crate) tasks: Tasks,
+    /// Known once it serves.
+    pub(crate) api: OnceLock<SocketAddr>,
     pub(crate) socket: SocketAddr,
     pub(crate) socket_door: Door,
 }
@@ -128,12 +138,14 @@ impl SlackSim {
         let shared = Arc::new(Shared {
             world: Board::new(World::new(Rates::new(config.enforce_rates), config.mentions)),
             lines: Board::new(Lines::default()),
+            api: OnceLock::new(),
             socket: listener.local_addr()?,
             socket_door: Door::new(tasks.stop.child_token()),
             tasks: tasks.clone(),
             config,
         });
         let (api, _) = server::serve(api::router(Arc::clone(&shared)), &tasks).await?;
+        _ = shared.api.set(api);
         tasks.tracker.spawn(socket::listen(Arc::clone(&shared), listener));
         Ok(Self { owner: Arc::new(owner), api, shared })
     }

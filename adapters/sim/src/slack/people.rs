@@ -1,9 +1,9 @@
 //! What people do in the workspace. Everything is delivered to the bot as Slack would deliver it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
-    APP_ID, Mentions, SlackSim, TEAM_ID, events,
+    Mentions, SlackSim, events,
     message::{Author, Edit, Message},
     world::{Channel, ChannelKind, World},
 };
@@ -150,27 +150,6 @@ impl SlackSim {
             self.shared.deliver(event);
         }
     }
-
-    /// Presses the button `action_id` of a message of the bot.
-    pub async fn press(&self, person: &str, channel: &str, ts: &str, action_id: &str) {
-        let payload = self.shared.world.change(|world| {
-            let stamp = world.stamp();
-            let name = world.channels.get(channel).unwrap_or_else(|| no_channel(channel)).name.clone();
-            let handle = world.people.get(person).cloned().unwrap_or_default().to_lowercase().replace(' ', ".");
-            let message = world.visible(channel, ts).unwrap_or_else(|| no_message(channel, ts));
-            let mut action = button(message.blocks.as_ref(), action_id)
-                .unwrap_or_else(|| panic!("the message has no button {action_id}: {:?}", message.blocks));
-            action["action_ts"] = stamp.as_str().into();
-            json!({"type": "block_actions", "api_app_id": APP_ID, "token": "legacy",
-                "user": {"id": person, "username": handle, "name": handle, "team_id": TEAM_ID},
-                "container": {"type": "message", "message_ts": ts, "channel_id": channel, "is_ephemeral": false,
-                    "thread_ts": message.thread_ts},
-                "trigger_id": format!("trigger.{stamp}"), "team": {"id": TEAM_ID, "domain": "sim"},
-                "enterprise": null, "is_enterprise_install": false, "channel": {"id": channel, "name": name},
-                "message": message.wire(), "state": {"values": {}}, "actions": [action]})
-        });
-        self.shared.deliver_press(payload);
-    }
 }
 
 impl World {
@@ -208,22 +187,6 @@ fn pair(order: Mentions, message: Option<Value>, mention: Option<Value>) -> (Opt
         (Mentions::OnlyMention, mention) => (mention, None),
         (Mentions::OnlyMessage, _) => (message, None),
     }
-}
-
-/// The action element, with its block's id, as a press reports it.
-fn button(blocks: Option<&Value>, action_id: &str) -> Option<Value> {
-    for (index, block) in blocks?.as_array()?.iter().enumerate() {
-        let elements = block["elements"].as_array().into_iter().flatten().chain(block.get("accessory"));
-        for element in elements {
-            if element["action_id"] == action_id {
-                let mut action = element.clone();
-                let block_id = block.get("block_id").cloned().unwrap_or_else(|| format!("auto{index}").into());
-                action["block_id"] = block_id;
-                return Some(action);
-            }
-        }
-    }
-    None
 }
 
 fn no_channel(id: &str) -> ! {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     Mentions,
     faults::Fault,
+    interact::ResponseUrls,
     message::{Author, Edit, Message},
     rates::Rates,
 };
@@ -30,6 +31,7 @@ pub(crate) struct World {
     pub(crate) started: Instant,
     /// Every event that was sent, so that it can be sent again.
     pub(crate) sent: Vec<SentEvent>,
+    pub(crate) response_urls: ResponseUrls,
     /// Makes event ids differ from those of an earlier simulator, which a bot may remember.
     born: u64,
     last_micros: u128,
@@ -101,6 +103,7 @@ impl World {
             mentions,
             started: Instant::now(),
             sent: Vec::new(),
+            response_urls: ResponseUrls::default(),
             born: time::now().as_secs(),
             last_micros: 0,
             last_id: 0,
