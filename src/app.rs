@@ -7,16 +7,16 @@ use secrecy::ExposeSecret;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use watchfloor_channel::{ChannelAdapter, ChannelId, ChannelState, Inbox};
-use watchfloor_slack::{SlackAdapter, SlackConfig};
+use watchfloor_slack::{Now, SlackAdapter, SlackConfig, Transport};
 
 use crate::{
     clock::SharedClock,
-    config::{self, Api, ChannelConfig, Config, Platform, check_built},
+    config::{self, Api, ChannelConfig, Config, Platform, SlackMode, check_built},
     coordinator::{
         self, Channel, Intake, Router, Services, Slots,
         access::{Access, DmPolicy, IdList, ThreadFollow},
     },
-    http::{ChannelHealth, Http},
+    http::{ChannelHealth, Http, Webhooks},
     model::{Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
     persona::{self, Registry},
     store::Store,
@@ -62,7 +62,7 @@ impl App {
         let taking = CancellationToken::new();
         let serving = CancellationToken::new();
 
-        let adapters = adapters(&config)?;
+        let adapters = adapters(&config, &clock)?;
         let channels = adapters
             .iter()
             .map(|(channel, adapter)| {
@@ -97,6 +97,8 @@ impl App {
             tracing::info!(conversations = recovered, "going on where an earlier run stopped");
         }
 
+        let on = adapters.iter().map(|(_, adapter)| adapter.clone());
+        let webhooks = Webhooks::new(on, inbox.clone(), taking.clone());
         let mut health = health_of_channels_off(&config);
         for (channel, adapter) in adapters {
             health.push(ChannelHealth {
@@ -111,6 +113,7 @@ impl App {
             clock: clock.clone(),
             channels: health.clone().into(),
             changes_token: config.hooks.changes_token.clone(),
+            webhooks,
         });
         let served = axum::serve(listener, routes).with_graceful_shutdown(serving.clone().cancelled_owned());
         tasks.spawn(async move {
@@ -176,24 +179,30 @@ async fn purge(store: Store, clock: SharedClock, stop: CancellationToken) {
 }
 
 /// Only what is configured. What lacks its tokens is off and was said to be.
-fn adapters(config: &Config) -> anyhow::Result<Vec<(ChannelConfig, Arc<dyn ChannelAdapter>)>> {
+fn adapters(config: &Config, clock: &SharedClock) -> anyhow::Result<Vec<(ChannelConfig, Arc<dyn ChannelAdapter>)>> {
     let mut adapters = Vec::new();
     for channel in config.channels.iter().filter(|channel| channel.missing().is_empty()) {
         let Platform::Slack(slack) = &channel.platform else { continue };
-        let (Some(app_token), Some(bot_token)) = (&slack.app_token, &slack.bot_token) else { continue };
+        let Some((transport, bot_token)) = transport(slack, clock).zip(slack.bot_token.clone()) else { continue };
         let limit = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let (posts_per_minute, edits_per_minute) = (limit(slack.posts_per_minute), limit(slack.edits_per_minute));
-        let slack = SlackConfig::new(
-            ChannelId::new(&channel.name),
-            app_token.clone(),
-            bot_token.clone(),
-            slack.api_url.clone(),
-        );
+        let slack = SlackConfig::new(ChannelId::new(&channel.name), transport, bot_token, slack.api_url.clone());
         let slack = SlackConfig { posts_per_minute, edits_per_minute, ..slack };
         let adapter = SlackAdapter::new(slack).with_context(|| format!("channel {:?}", channel.name))?;
         adapters.push((channel.clone(), Arc::new(adapter) as Arc<dyn ChannelAdapter>));
     }
     Ok(adapters)
+}
+
+fn transport(slack: &config::Slack, clock: &SharedClock) -> Option<Transport> {
+    Some(match slack.mode {
+        SlackMode::Socket => Transport::Socket { app_token: slack.app_token.clone()? },
+        SlackMode::Events => {
+            let clock = clock.clone();
+            let now = Now::new(move || clock.now_ms());
+            Transport::Events { signing_secret: slack.signing_secret.clone()?, now }
+        }
+    })
 }
 
 /// A channel that somebody began to set up is a reason for health, one that nobody touched isn't.

@@ -2,12 +2,7 @@
 
 use std::fmt;
 
-use super::{
-    Api, Config,
-    error::ConfigError,
-    platform::{Platform, SlackMode},
-    unbuilt,
-};
+use super::{Api, Config, error::ConfigError, platform::Platform, unbuilt};
 
 /// Something that is off, and why: worth a line at the start, no reason to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,14 +18,11 @@ impl fmt::Display for Note {
     }
 }
 
-/// Of a part that isn't built: the key that asks for it, and what to write instead. `None` = it is built.
-fn unbuilt_platform(platform: &Platform) -> Option<(&'static str, &'static str)> {
+/// Of a platform that isn't built: which one to write instead. `None` = it is built.
+fn unbuilt_platform(platform: &Platform) -> Option<&'static str> {
     match platform {
-        Platform::Slack(slack) => match slack.mode {
-            SlackMode::Socket => None,
-            SlackMode::Events => Some(("mode", "\"socket\"")),
-        },
-        Platform::Telegram(_) | Platform::Feishu(_) => Some(("kind", "\"slack\"")),
+        Platform::Slack(_) => None,
+        Platform::Telegram(_) | Platform::Feishu(_) => Some("\"slack\""),
     }
 }
 
@@ -58,11 +50,11 @@ pub fn check_built(config: &Config) -> (Vec<Note>, Vec<ConfigError>) {
     for (index, channel) in config.channels.iter().enumerate() {
         let missing = channel.missing();
         match unbuilt_platform(&channel.platform) {
-            Some((key, expected)) if channel.is_begun() => {
-                let got = if key == "kind" { channel.kind().as_str() } else { channel.platform.mode() };
+            Some(expected) if channel.is_begun() => {
+                let got = channel.kind().as_str();
                 let problem = format!("this build has no \"{got}\" yet, expected {expected}");
                 let hint = Some("remove its tokens to leave it off".to_owned());
-                error(format!("channels[{index}].{key}"), problem, hint);
+                error(format!("channels[{index}].kind"), problem, hint);
             }
             Some(_) => note(&channel.name, "off: not part of this build yet".to_owned()),
             None if !missing.is_empty() => note(&channel.name, format!("off: {} not set", missing.join(", "))),

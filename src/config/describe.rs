@@ -1,10 +1,11 @@
 //! A configuration in a few lines for a terminal: what is on, what is off and why, who may talk where. No secrets.
 
-use super::{ChannelConfig, Config, DmPolicy, Source, built};
+use super::{ChannelConfig, Config, DmPolicy, Platform, SlackMode, Source, built};
 
 pub fn describe(config: &Config) -> Vec<String> {
     let mut lines = vec![http(config), models(config), sources(config)];
     lines.extend(config.channels.iter().map(channel));
+    lines.extend(config.channels.iter().filter_map(|channel| request_url(config, channel)));
     if config.channels.is_empty() {
         lines.push("channels: none".to_owned());
     }
@@ -53,6 +54,20 @@ fn channel(channel: &ChannelConfig) -> String {
         return format!("{head}: off: {} not set", missing.join(", "));
     }
     format!("{head}: on: {}", who(channel))
+}
+
+/// What to put into the settings of an app that sends its events over HTTP.
+fn request_url(config: &Config, channel: &ChannelConfig) -> Option<String> {
+    let Platform::Slack(slack) = &channel.platform else { return None };
+    if slack.mode != SlackMode::Events || !channel.missing().is_empty() {
+        return None;
+    }
+    let name = &channel.name;
+    let path = format!("/channels/{name}/events");
+    Some(match &config.server.public_url {
+        Some(public) => format!("{name}: request URL: {}{path}", public.as_str().trim_end_matches('/')),
+        None => format!("{name}: request URL: {path} (set server.public_url to see all of it)"),
+    })
 }
 
 /// Who may talk to us where.

@@ -1,5 +1,5 @@
-//! What is served over HTTP: health for operators and orchestrators, intakes for machines. Every intake has a secret of its
-//! own and is closed without one.
+//! What is served over HTTP: health for operators and orchestrators, intakes for machines, requests of chat platforms. Every
+//! intake has a secret of its own and is closed without one; a platform signs its requests.
 
 mod changes;
 mod health;
@@ -7,6 +7,7 @@ mod intake;
 mod problem;
 #[cfg(test)]
 mod tests;
+mod webhooks;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -23,6 +24,7 @@ use tokio::{sync::watch, time::timeout};
 use watchfloor_channel::ChannelState;
 
 use self::problem::Problem;
+pub use self::webhooks::Webhooks;
 use crate::{clock::SharedClock, store::Store};
 
 /// From the end of a request's head to its answer; a body that trickles in is given up.
@@ -36,6 +38,7 @@ pub struct Http {
     pub channels: Arc<[ChannelHealth]>,
     /// `None`: the intake of changes is closed.
     pub changes_token: Option<SecretString>,
+    pub webhooks: Webhooks,
 }
 
 impl fmt::Debug for Http {
@@ -57,6 +60,7 @@ pub fn routes(http: Http) -> Router {
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(health::ready))
         .route("/api/v1/hooks/changes", post(changes::take))
+        .route("/channels/{name}/events", post(webhooks::take).layer(DefaultBodyLimit::max(webhooks::BODY_BYTES)))
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "not_found", "There is nothing at this address.") })
         .method_not_allowed_fallback(|| async {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "This address does not answer that method.")

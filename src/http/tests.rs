@@ -2,6 +2,7 @@
 
 mod changes;
 mod health;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -11,8 +12,9 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
-use watchfloor_channel::ChannelState;
+use watchfloor_channel::{ChannelState, Inbox};
 
 use super::*;
 use crate::{clock::FixedClock, store::ChangeRow};
@@ -31,7 +33,8 @@ impl House {
         let store = Store::open("sqlite::memory:").await.unwrap();
         store.migrate().await.unwrap();
         let changes_token = Some(TOKEN.into());
-        Self { http: Http { store, clock: FixedClock::at(NOW), channels: Arc::new([]), changes_token } }
+        let webhooks = Webhooks::new([], Inbox::new(Arc::new(webhooks::Nobody)), CancellationToken::new());
+        Self { http: Http { store, clock: FixedClock::at(NOW), channels: Arc::new([]), changes_token, webhooks } }
     }
 
     fn with_channels(mut self, channels: &[(&str, &'static str, ChannelState)]) -> Self {

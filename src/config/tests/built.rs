@@ -4,17 +4,32 @@ use super::*;
 
 #[test]
 fn what_is_set_up_and_not_built_stops_the_start() {
-    let text = "[models.providers.anthropic]\napi_key = \"k\"\n[[channels]]\nkind = \"telegram\"\nbot_token = \"t\"\n\
-                [[channels]]\nkind = \"slack\"\nmode = \"events\"\nbot_token = \"t\"\n";
+    let text = "[models.providers.anthropic]\napi_key = \"k\"\n[[channels]]\nkind = \"telegram\"\nbot_token = \"t\"\n";
     let (_, errors) = check_built(&loaded(text, &[]));
     assert_eq!(
         errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
             "config.toml: channels[0].kind: this build has no \"telegram\" yet, expected \"slack\" (remove its tokens to leave it off)",
-            "config.toml: channels[1].mode: this build has no \"events\" yet, expected \"socket\" (remove its tokens to leave it off)",
             "config.toml: models.providers.anthropic.api: this build has no \"anthropic\" yet, expected \"openai\" (remove its api_key to leave it off)",
         ]
     );
+}
+
+#[test]
+fn slack_over_http_needs_a_signing_secret_and_no_app_token() {
+    let slack = |keys: &str| {
+        let text = format!("[[channels]]\nkind = \"slack\"\nmode = \"events\"\n{keys}\n");
+        let config = loaded(&text, &[]);
+        let (notes, errors) = check_built(&config);
+        assert_eq!(errors, []);
+        (config.channels[0].missing(), notes.into_iter().filter(|note| note.about == "slack").map(|n| n.text).next())
+    };
+    let off = "off: signing_secret not set".to_owned();
+    assert_eq!(
+        slack("bot_token = \"b\"\nsigning_secret = \"\"\napp_token = \"a\""),
+        (vec!["signing_secret"], Some(off))
+    );
+    assert_eq!(slack("bot_token = \"b\"\nsigning_secret = \"s\"").0, [""; 0]);
 }
 
 #[test]
