@@ -9,7 +9,14 @@ use std::{
 };
 
 use async_trait::async_trait;
+use axum::{
+    Router,
+    body::{Body, Bytes, to_bytes},
+    extract::Request,
+    response::Response,
+};
 use tokio::{
+    net::TcpListener,
     sync::watch,
     task::JoinSet,
     time::{sleep, timeout},
@@ -20,11 +27,21 @@ use watchfloor_channel::{
     InboxError, MessageId, Operation, Outbound, ReceiveError, SendError, Urgency, Verdict,
 };
 use watchfloor_sim::slack::{self, APP_TOKEN, BOT_TOKEN, Mentions, SlackSim};
-use watchfloor_slack::{Reconnect, SlackAdapter, SlackConfig};
+use watchfloor_slack::{Now, Reconnect, SlackAdapter, SlackConfig, Transport};
 
 pub(crate) const ALICE: &str = "U0ALICE";
 pub(crate) const OPS: &str = "C0OPS";
+pub(crate) const SECRET: &str = "example-signing-secret-0123456789ab";
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How Slack reaches the bot. What is told of both is told in a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Socket,
+    Http,
+}
+
+pub(crate) const WIRES: [Wire; 2] = [Wire::Socket, Wire::Http];
 
 /// Takes what is delivered, unless told otherwise.
 #[derive(Default)]
@@ -86,6 +103,7 @@ pub(crate) struct Bot {
     pub(crate) desk: Arc<Desk>,
     pub(crate) stop: CancellationToken,
     running: JoinSet<Result<(), ReceiveError>>,
+    serving: JoinSet<()>,
 }
 
 /// One event for each mention, quick redeliveries, quick reconnects.
@@ -98,6 +116,20 @@ pub(crate) fn workspace() -> slack::SlackConfig {
     }
 }
 
+pub(crate) fn socket() -> Transport {
+    Transport::Socket { app_token: APP_TOKEN.into() }
+}
+
+pub(crate) fn events() -> Transport {
+    Transport::Events { signing_secret: SECRET.into(), now: Now::new(now_ms) }
+}
+
+/// The simulated Slack lives in real time.
+#[expect(clippy::disallowed_methods, reason = "a test has no clock of the application")]
+pub(crate) fn now_ms() -> i64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis().try_into().unwrap()
+}
+
 impl Bot {
     /// A workspace with Alice and a channel; the bot is not connected yet.
     pub(crate) async fn idle(workspace: slack::SlackConfig, change: impl FnOnce(&mut SlackConfig)) -> Self {
@@ -106,7 +138,7 @@ impl Bot {
         slack.add_person(ALICE, "Alice").await;
         slack.add_channel(OPS, "ops").await;
         let url = slack.api_url().parse().unwrap();
-        let mut config = SlackConfig::new(ChannelId::new("slack"), APP_TOKEN.into(), BOT_TOKEN.into(), url);
+        let mut config = SlackConfig::new(ChannelId::new("slack"), socket(), BOT_TOKEN.into(), url);
         config.reconnect = Reconnect {
             first: Duration::from_millis(20),
             longest: Duration::from_millis(200),
@@ -114,7 +146,8 @@ impl Bot {
         };
         change(&mut config);
         let adapter = Arc::new(SlackAdapter::new(config).unwrap());
-        Self { slack, adapter, desk: Arc::default(), stop: CancellationToken::new(), running: JoinSet::new() }
+        let (desk, stop, running, serving) = Default::default();
+        Self { slack, adapter, desk, stop, running, serving }
     }
 
     pub(crate) fn start(&mut self) {
@@ -128,6 +161,32 @@ impl Bot {
         bot.slack.connected(1).await;
         bot.state(|state| *state == ChannelState::Connected).await;
         bot
+    }
+
+    pub(crate) async fn connected_by(wire: Wire, workspace: slack::SlackConfig) -> Self {
+        if wire == Wire::Socket {
+            return Self::connected(workspace, |_| {}).await;
+        }
+        let mut bot = Self::idle(workspace, |config| config.transport = events()).await;
+        bot.start();
+        bot.state(|state| *state == ChannelState::Connected).await;
+        let url = bot.serve().await;
+        bot.slack.subscribe(&url, SECRET).await.unwrap();
+        bot
+    }
+
+    /// Puts the adapter's webhook on a port, and returns the request URL.
+    pub(crate) async fn serve(&mut self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let (adapter, inbox) = (self.adapter.clone(), Inbox::new(self.desk.clone()));
+        let router = Router::new().fallback(async move |request: Request| -> Response {
+            let (head, body) = request.into_parts();
+            let body: Bytes = to_bytes(body, 1 << 20).await.unwrap();
+            adapter.webhook(Request::from_parts(head, body), &inbox).await.map(Body::from)
+        });
+        self.serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
+        url
     }
 
     /// How receiving ended.

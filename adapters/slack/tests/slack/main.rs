@@ -1,7 +1,9 @@
 //! The adapter against a loopback Slack, told in Slack's words.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the story")]
 
+mod asides;
 mod connection;
 mod desk;
 mod receiving;
 mod sending;
+mod webhook;

@@ -1,38 +1,42 @@
-//! Events and their acknowledgements.
+//! Events and their acknowledgements, on both transports where both have them.
 
 use std::time::Duration;
 
 use watchfloor_channel::{Addressed, InboundKind};
 use watchfloor_sim::slack::{EventId, Fault, Mentions};
 
-use crate::desk::{ALICE, Bot, OPS, until, workspace};
+use crate::desk::{ALICE, Bot, OPS, WIRES, until, workspace};
 
 #[tokio::test]
 async fn an_event_is_acknowledged_only_after_its_verdict() {
-    let bot = Bot::connected(workspace(), |_| {}).await;
-    bot.desk.hold("slow");
-    bot.mention("slow?").await;
-    bot.desk.texts(1).await;
-    assert_eq!(bot.slack.acks(), []);
-    bot.desk.release();
-    let acks = bot.slack.wait_for_acks(1).await;
-    assert_eq!(acks[0].attempt, 0);
+    for wire in WIRES {
+        let bot = Bot::connected_by(wire, workspace()).await;
+        bot.desk.hold("slow");
+        bot.mention("slow?").await;
+        bot.desk.texts(1).await;
+        assert_eq!(bot.slack.acks(), []);
+        bot.desk.release();
+        let acks = bot.slack.wait_for_acks(1).await;
+        assert_eq!(acks[0].attempt, 0);
+    }
 }
 
 #[tokio::test]
 async fn an_event_the_store_refused_is_not_acknowledged_and_comes_again() {
-    let mut workspace = workspace();
-    workspace.ack_deadline = Duration::from_millis(200);
-    workspace.redeliver_after = vec![Duration::ZERO; 3];
-    let bot = Bot::connected(workspace, |_| {}).await;
-    bot.desk.refuse(1);
-    bot.mention("why?").await;
-    let acks = bot.slack.wait_for_acks(1).await;
-    assert_eq!(acks[0].attempt, 1);
-    // Only the name may have been learned meanwhile.
-    let mut came = bot.desk.inbound(2).await;
-    came[1].author.name = came[0].author.name.clone();
-    assert_eq!(came[0], came[1]);
+    for wire in WIRES {
+        let mut workspace = workspace();
+        workspace.ack_deadline = Duration::from_millis(200);
+        workspace.redeliver_after = vec![Duration::ZERO; 3];
+        let bot = Bot::connected_by(wire, workspace).await;
+        bot.desk.refuse(1);
+        bot.mention("why?").await;
+        let acks = bot.slack.wait_for_acks(1).await;
+        assert_eq!(acks[0].attempt, 1);
+        // Only the name may have been learned meanwhile.
+        let mut came = bot.desk.inbound(2).await;
+        came[1].author.name = came[0].author.name.clone();
+        assert_eq!(came[0], came[1]);
+    }
 }
 
 #[tokio::test]
@@ -54,68 +58,78 @@ async fn a_person_is_looked_up_once_and_no_message_waits_for_it() {
 
 #[tokio::test]
 async fn a_slow_delivery_does_not_hold_up_the_next() {
-    let bot = Bot::connected(workspace(), |_| {}).await;
-    bot.desk.hold("slow");
-    bot.mention("slow").await;
-    bot.desk.texts(1).await;
-    bot.mention("quick").await;
-    bot.slack.wait_for_acks(1).await;
-    assert_eq!(bot.desk.texts(2).await, ["slow", "quick"]);
-    bot.desk.release();
-    bot.slack.wait_for_acks(2).await;
+    for wire in WIRES {
+        let bot = Bot::connected_by(wire, workspace()).await;
+        bot.desk.hold("slow");
+        bot.mention("slow").await;
+        bot.desk.texts(1).await;
+        bot.mention("quick").await;
+        bot.slack.wait_for_acks(1).await;
+        assert_eq!(bot.desk.texts(2).await, ["slow", "quick"]);
+        bot.desk.release();
+        bot.slack.wait_for_acks(2).await;
+    }
 }
 
 #[tokio::test]
 async fn a_mention_its_twin_and_its_redelivery_carry_one_key() {
-    let mut workspace = workspace();
-    workspace.mentions = Mentions::MessageFirst;
-    let bot = Bot::connected(workspace, |_| {}).await;
-    let ts = bot.mention("why?").await;
-    bot.desk.inbound(2).await;
-    bot.slack.redeliver(&ts, EventId::Same).await;
-    let came = bot.desk.inbound(4).await;
-    for inbound in &came {
-        assert_eq!(inbound.message_key, format!("T0SIM/C0OPS/{ts}"));
-        assert_eq!((inbound.addressed, inbound.kind), (Addressed::Mention, InboundKind::Message));
+    for wire in WIRES {
+        let mut workspace = workspace();
+        workspace.mentions = Mentions::MessageFirst;
+        let bot = Bot::connected_by(wire, workspace).await;
+        let ts = bot.mention("why?").await;
+        bot.desk.inbound(2).await;
+        bot.slack.redeliver(&ts, EventId::Same).await;
+        let came = bot.desk.inbound(4).await;
+        for inbound in &came {
+            assert_eq!(inbound.message_key, format!("T0SIM/C0OPS/{ts}"));
+            assert_eq!((inbound.addressed, inbound.kind), (Addressed::Mention, InboundKind::Message));
+        }
+        assert_eq!(bot.slack.wait_for_acks(4).await.len(), 4);
     }
-    assert_eq!(bot.slack.wait_for_acks(4).await.len(), 4);
 }
 
 #[tokio::test]
 async fn a_changed_message_comes_as_an_edit_of_the_same_message() {
-    let mut workspace = workspace();
-    workspace.mentions = Mentions::OnlyMessage;
-    let bot = Bot::connected(workspace, |_| {}).await;
-    let ts = bot.slack.say(ALICE, OPS, "why?").await;
-    bot.slack.edit(OPS, &ts, "<@U0BOT> why?").await;
-    let came = bot.desk.inbound(2).await;
-    assert_eq!((came[0].kind, came[0].addressed), (InboundKind::Message, Addressed::Overheard));
-    assert_eq!((came[1].kind, came[1].addressed), (InboundKind::Edit, Addressed::Mention));
-    assert_eq!(came[0].message_key, came[1].message_key);
-    assert_eq!(came[1].text, "why?");
+    for wire in WIRES {
+        let mut workspace = workspace();
+        workspace.mentions = Mentions::OnlyMessage;
+        let bot = Bot::connected_by(wire, workspace).await;
+        let ts = bot.slack.say(ALICE, OPS, "why?").await;
+        bot.slack.edit(OPS, &ts, "<@U0BOT> why?").await;
+        let came = bot.desk.inbound(2).await;
+        assert_eq!((came[0].kind, came[0].addressed), (InboundKind::Message, Addressed::Overheard));
+        assert_eq!((came[1].kind, came[1].addressed), (InboundKind::Edit, Addressed::Mention));
+        assert_eq!(came[0].message_key, came[1].message_key);
+        assert_eq!(came[1].text, "why?");
+    }
 }
 
 #[tokio::test]
 async fn our_own_post_comes_back_as_our_own_and_our_own_edit_not_at_all() {
-    let bot = Bot::connected(workspace(), |_| {}).await;
-    let ts = bot.mention("why?").await;
-    let posted = bot.post(&ts, "k1", "looking").await.unwrap();
-    bot.edit(&posted, "found it").await.unwrap();
-    bot.mention("and now?").await;
-    let came = bot.desk.inbound(3).await;
-    let seen: Vec<_> = came.iter().map(|inbound| (inbound.text.as_str(), inbound.author.is_self)).collect();
-    assert_eq!(seen, [("why?", false), ("looking", true), ("and now?", false)]);
-    // The event of the edit is acknowledged all the same.
-    bot.slack.wait_for_acks(4).await;
+    for wire in WIRES {
+        let bot = Bot::connected_by(wire, workspace()).await;
+        let ts = bot.mention("why?").await;
+        let posted = bot.post(&ts, "k1", "looking").await.unwrap();
+        bot.edit(&posted, "found it").await.unwrap();
+        bot.mention("and now?").await;
+        let came = bot.desk.inbound(3).await;
+        let seen: Vec<_> = came.iter().map(|inbound| (inbound.text.as_str(), inbound.author.is_self)).collect();
+        assert_eq!(seen, [("why?", false), ("looking", true), ("and now?", false)]);
+        // The event of the edit is acknowledged all the same.
+        bot.slack.wait_for_acks(4).await;
+    }
 }
 
 #[tokio::test]
 async fn a_deleted_message_is_acknowledged_and_told_to_nobody() {
-    let bot = Bot::connected(workspace(), |_| {}).await;
-    let ts = bot.mention("never mind").await;
-    bot.slack.delete(OPS, &ts).await;
-    bot.slack.wait_for_acks(2).await;
-    assert_eq!(bot.desk.texts(1).await, ["never mind"]);
+    for wire in WIRES {
+        let bot = Bot::connected_by(wire, workspace()).await;
+        let ts = bot.mention("never mind").await;
+        bot.slack.delete(OPS, &ts).await;
+        bot.slack.wait_for_acks(2).await;
+        assert_eq!(bot.desk.texts(1).await, ["never mind"]);
+    }
 }
 
 #[tokio::test]
