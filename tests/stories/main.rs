@@ -6,8 +6,10 @@
 mod access;
 mod answers;
 mod arrival;
+mod asides;
 mod asked;
 mod context;
+mod events_api;
 mod evidence;
 mod limits;
 mod model_faults;

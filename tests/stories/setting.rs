@@ -1,7 +1,7 @@
 //! What a story begins with: the model's rules, what telemetry knows, and how the operator configured the bot. What happens
 //! then is the stage's.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use watchfloor::{
     app::App,
@@ -31,6 +31,10 @@ alertmanager:
   alerts: [{labels: {alertname: PoolFull, severity: critical, service: checkout}}]
 "#;
 
+/// Signs what the simulated Slack sends over HTTP.
+pub(crate) const SIGNING_SECRET: &str = "story-signing-secret";
+
+#[derive(Clone)]
 pub(crate) struct Setting {
     model: ModelScript,
     slack: SlackConfig,
@@ -39,6 +43,7 @@ pub(crate) struct Setting {
     channel: String,
     personas: Vec<(String, String)>,
     api_key: bool,
+    over_http: bool,
 }
 
 impl Default for Setting {
@@ -51,6 +56,7 @@ impl Default for Setting {
             channel: "allow_rooms = [\"*\"]\ndm_policy = \"open\"\n".into(),
             personas: Vec::new(),
             api_key: true,
+            over_http: false,
         }
     }
 }
@@ -104,6 +110,12 @@ impl Setting {
         self
     }
 
+    /// Slack sends signed requests instead of using sockets.
+    pub(crate) fn over_http(mut self) -> Self {
+        self.over_http = true;
+        self
+    }
+
     /// Starts everything and waits until Slack is connected.
     pub(crate) async fn open(self) -> Stage {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -120,16 +132,34 @@ impl Setting {
         for (file, text) in &self.personas {
             std::fs::write(agents.join(file), text).unwrap();
         }
-        let text = self.configuration(&slack, &model, &telemetry);
-        let config = config::load_text(&text, Some(&place.path().join("story.toml")), &Env::new()).unwrap();
+        let app = self.start(&slack, &model, &telemetry, place.path()).await;
+        Stage { slack, model, telemetry, app, _place: place }
+    }
+
+    /// Starts the bot alone, and waits until Slack reaches it.
+    pub(crate) async fn start(
+        &self,
+        slack: &SlackSim,
+        model: &ModelSim,
+        telemetry: &TelemetrySim,
+        place: &Path,
+    ) -> App {
+        let text = self.configuration(slack, model, telemetry);
+        let config = config::load_text(&text, Some(&place.join("story.toml")), &Env::new()).unwrap();
         let app = App::start(config, Arc::new(SystemClock)).await.unwrap();
-        slack.connected(1).await;
+        if !self.over_http {
+            slack.connected(1).await;
+        }
         for channel in app.channels() {
             let mut state = channel.state.clone();
             let up = state.wait_for(|state| *state == watchfloor_channel::ChannelState::Connected);
             tokio::time::timeout(Duration::from_secs(10), up).await.unwrap().unwrap();
         }
-        Stage { slack, model, telemetry, app, _place: place }
+        if self.over_http {
+            let url = format!("http://{}/channels/slack/events", app.address());
+            slack.subscribe(&url, SIGNING_SECRET).await.unwrap();
+        }
+        app
     }
 
     fn configuration(&self, slack: &SlackSim, model: &ModelSim, telemetry: &TelemetrySim) -> String {
@@ -162,7 +192,7 @@ changes_token = "{CHANGES_TOKEN}"
 [[channels]]
 kind = "slack"
 name = "slack"
-app_token = "{app}"
+{transport}
 bot_token = "{bot}"
 api_url = "{slack}"
 {channel}
@@ -170,7 +200,10 @@ api_url = "{slack}"
             limits = self.limits,
             prometheus = telemetry.prometheus_url(),
             alertmanager = telemetry.alertmanager_url(),
-            app = slack::APP_TOKEN,
+            transport = match self.over_http {
+                true => format!("mode = \"events\"\nsigning_secret = \"{SIGNING_SECRET}\""),
+                false => format!("app_token = \"{}\"", slack::APP_TOKEN),
+            },
             bot = slack::BOT_TOKEN,
             slack = slack.api_url(),
             channel = self.channel,

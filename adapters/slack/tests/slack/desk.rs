@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use axum::{
     Router,
-    body::{Body, Bytes, to_bytes},
+    body::{Bytes, to_bytes},
     extract::Request,
     response::Response,
 };
@@ -183,7 +183,7 @@ impl Bot {
         let router = Router::new().fallback(async move |request: Request| -> Response {
             let (head, body) = request.into_parts();
             let body: Bytes = to_bytes(body, 1 << 20).await.unwrap();
-            adapter.webhook(Request::from_parts(head, body), &inbox).await.map(Body::from)
+            adapter.webhook(Request::from_parts(head, body), &inbox).await.map(axum::body::Body::from)
         });
         self.serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
         url

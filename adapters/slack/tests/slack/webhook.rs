@@ -105,8 +105,7 @@ async fn a_forged_or_stale_delivery_is_refused_and_its_retry_taken() {
     bot.mention("why?").await;
     let acks = bot.slack.wait_for_acks(1).await;
     assert_eq!(acks[0].attempt, 2);
-    let statuses: Vec<_> =
-        bot.slack.http_answers()[1..].iter().map(|answer| (answer.status, answer.no_retry)).collect();
+    let statuses: Vec<_> = bot.slack.http_answers().iter().map(|answer| (answer.status, answer.no_retry)).collect();
     assert_eq!(statuses, [(401, false), (401, false), (200, false)]);
     assert_eq!(bot.desk.texts(1).await, ["why?"]);
 }
@@ -142,8 +141,8 @@ async fn a_store_that_takes_too_long_is_answered_with_try_again_and_goes_on() {
     let bot = Bot::connected_by(Wire::Http, workspace).await;
     bot.desk.hold("slow");
     bot.mention("slow").await;
-    let answers = bot.slack.wait_for_http_answers(2).await;
-    assert_eq!((answers[1].status, answers[1].no_retry), (503, false));
+    let answers = bot.slack.wait_for_http_answers(1).await;
+    assert_eq!((answers[0].status, answers[0].no_retry), (503, false));
     bot.desk.release();
     bot.slack.wait_for_acks(1).await;
 }
