@@ -27,6 +27,7 @@ pub enum BuildError {
     Tls(String),
 }
 
+#[derive(Clone)]
 pub(crate) struct Api {
     client: SlackHyperClient,
     app_token: SlackApiToken,
@@ -60,6 +61,11 @@ impl Api {
             call_timeout: config.call_timeout,
             step_timeout: config.step_timeout,
         })
+    }
+
+    /// The same for another workspace of the app.
+    pub(crate) fn as_bot(&self, bot_token: &SecretString) -> Self {
+        Self { bot_token: token(bot_token), ..self.clone() }
     }
 
     /// A method that changes something, called as the bot.

@@ -13,6 +13,8 @@ pub struct SlackConfig {
     pub app_token: SecretString,
     /// `xoxb-…`: everything else.
     pub bot_token: SecretString,
+    /// Further workspaces that have installed the same app.
+    pub workspaces: Vec<Workspace>,
     pub api_url: Url,
     /// New messages per room. Slack grants about one a second, with short bursts.
     pub posts_per_minute: u32,
@@ -25,6 +27,14 @@ pub struct SlackConfig {
     /// Limit for any other call.
     pub call_timeout: Duration,
     pub reconnect: Reconnect,
+}
+
+/// One more installation of the app.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    /// What the operator calls it; in what we log and report.
+    pub label: String,
+    pub bot_token: SecretString,
 }
 
 /// How fast a lost socket is replaced.
@@ -48,6 +58,7 @@ impl SlackConfig {
             id,
             app_token,
             bot_token,
+            workspaces: Vec::new(),
             api_url,
             posts_per_minute: 60,
             edits_per_minute: 45,

@@ -1,6 +1,7 @@
 //! Slack for watchfloor: Socket Mode in, Web API out. It translates and decides nothing: whom to answer, what to say and
 //! how often to edit are the coordinator's.
 
+mod accounts;
 mod adapter;
 mod api;
 mod config;
@@ -8,6 +9,7 @@ mod content;
 mod errors;
 mod events;
 mod history;
+mod identity;
 mod link;
 mod names;
 mod render;
@@ -17,4 +19,4 @@ mod wire;
 
 pub use adapter::SlackAdapter;
 pub use api::BuildError;
-pub use config::{Reconnect, SlackConfig};
+pub use config::{Reconnect, SlackConfig, Workspace};

@@ -28,10 +28,10 @@ use watchfloor_channel::{Addressed, Inbound, Inbox};
 
 use crate::{
     SlackConfig,
+    accounts::{Accounts, Owner},
     api::Api,
     errors::CallError,
-    events::{self, Identity},
-    names::Names,
+    events,
     wire::{Frame, Opened},
 };
 
@@ -57,8 +57,7 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 pub(crate) struct Shared {
     pub(crate) api: Arc<Api>,
     pub(crate) config: Arc<SlackConfig>,
-    pub(crate) identity: Identity,
-    pub(crate) names: Arc<Names>,
+    pub(crate) accounts: Arc<Accounts>,
     pub(crate) inbox: Inbox,
     pub(crate) stop: CancellationToken,
     /// Deliveries outlive the socket that brought them: what is half written down must not be dropped because a cable
@@ -212,7 +211,12 @@ impl Link {
     }
 
     async fn event(&mut self, frame: Frame) -> Result<(), String> {
-        let Some(mut inbound) = events::inbound(&self.shared.config.id, &frame.payload, &self.shared.identity) else {
+        let (account, own) = match self.shared.accounts.of_event(&frame.payload) {
+            Owner::Ours(account, own) => (account.clone(), own.clone()),
+            Owner::Unknown => return Ok(()),
+            Owner::Nobodys => return self.acknowledge(&frame.envelope_id, None).await,
+        };
+        let Some(mut inbound) = events::inbound(&self.shared.config.id, &frame.payload, &own) else {
             self.once(&events::name(&frame.payload), "a kind of event we don't use; acknowledged").await;
             return self.acknowledge(&frame.envelope_id, None).await;
         };
@@ -232,18 +236,22 @@ impl Link {
             retry = frame.retry_attempt,
             "event received"
         );
-        let unknown = self.shared.names.name(&mut inbound.author);
+        let unknown = account.names.name(&mut inbound.author, &own);
         // Not for everybody who talks where we happen to be.
-        if unknown && inbound.addressed != Addressed::Overheard {
-            let (shared, person) = (self.shared.clone(), inbound.author.id.clone());
+        if unknown && inbound.addressed != Addressed::Overheard && !inbound.author.is_outsider {
+            let (shared, account, person) = (self.shared.clone(), account.clone(), inbound.author.id.clone());
             self.shared.deliveries.spawn(async move {
-                shared.give_up.run_until_cancelled(shared.names.ask(&person)).await;
+                shared.give_up.run_until_cancelled(account.names.ask(&person)).await;
             });
         }
         self.unanswered += 1;
         let (shared, room, answer) = (self.shared.clone(), self.room.clone(), self.answer.clone());
         self.shared.deliveries.spawn(async move {
-            let written = shared.give_up.run_until_cancelled(deliver(&shared, &room, inbound)).await;
+            let written = async {
+                account.names.vouch(&mut inbound.author, &own).await;
+                deliver(&shared, &room, inbound).await
+            };
+            let written = shared.give_up.run_until_cancelled(written).await;
             // The socket may be gone by now; then Slack brings the event again and learns that it is a duplicate.
             let _ = answer.send((written == Some(true)).then_some(frame.envelope_id)).await;
         });
