@@ -6,26 +6,23 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use serde_json::{Value, json};
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::warn;
 use watchfloor_channel::{
     Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, Finding, Inbox, MessageId,
-    Operation, Outbound, Overheard, Quota, ReceiveError, Refusal, RefusalKind, SendError, Sign, TextUnit,
-    backoff::Backoff,
+    Operation, Outbound, Overheard, Quota, ReceiveError, RefusalKind, SendError, Sign, TextUnit,
 };
 
 use crate::{
     BuildError, SlackConfig, Transport,
+    accounts::Accounts,
     api::Api,
     arrivals::Shared,
     errors::{self, CallError},
-    events::Identity,
-    history,
-    names::Names,
-    render, socket,
+    history, identity, render, socket,
     webhook::{self, Door},
-    wire::{Account, Opened, Posted},
+    wire::{AuthTest, Opened, Posted},
 };
 
 /// Slack's own limit for a text that can be edited, in UTF-16 units after escaping. [`Features::max_text`] stays below.
@@ -38,17 +35,10 @@ pub struct SlackAdapter {
     config: Arc<SlackConfig>,
     features: Features,
     api: Arc<Api>,
-    names: Arc<Names>,
+    accounts: Arc<Accounts>,
     state: watch::Sender<ChannelState>,
-    account: OnceCell<Known>,
     /// `None`: events come over sockets.
     door: Option<Door>,
-}
-
-/// What `auth.test` told.
-struct Known {
-    identity: Identity,
-    team: String,
 }
 
 impl std::fmt::Debug for SlackAdapter {
@@ -66,55 +56,21 @@ impl SlackAdapter {
                 Some(Door::new(config.id.clone(), signing_secret.clone(), now.clone()))
             }
         };
+        let config = Arc::new(config);
         Ok(Self {
             door,
             features: features(&config),
-            config: Arc::new(config),
-            names: Arc::new(Names::new(api.clone())),
+            accounts: Arc::new(Accounts::new(config.clone(), api.clone())),
+            config,
             api,
             state: watch::Sender::new(ChannelState::Connecting),
-            account: OnceCell::new(),
         })
     }
 
-    async fn account(&self) -> Result<&Known, CallError> {
-        self.account
-            .get_or_try_init(|| async {
-                let account: Account = self.api.get("auth.test", &[]).await?;
-                if account.user_id.is_empty() {
-                    return Err(CallError::Unclear("auth.test names no user".to_owned()));
-                }
-                info!(channel.id = %self.config.id, user = account.user_id, team = account.team_id, "signed in to Slack");
-                let identity = Identity { user_id: account.user_id, bot_id: account.bot_id, app_id: None };
-                Ok(Known { identity, team: account.team_id })
-            })
-            .await
-    }
-
-    /// Nothing can be told apart from our own messages before we know our ids.
-    async fn sign_in(&self, stop: &CancellationToken) -> Result<Option<Identity>, Refusal> {
-        let mut backoff = Backoff::new(self.config.reconnect.first, self.config.reconnect.longest);
-        loop {
-            let tried = stop.run_until_cancelled(self.account()).await;
-            let error = match tried {
-                None => return Ok(None),
-                Some(Ok(known)) => return Ok(Some(known.identity.clone())),
-                Some(Err(CallError::Refused(refusal))) if errors::is_fatal(&refusal) => return Err(refusal),
-                Some(Err(error)) => error,
-            };
-            let at_least = if let CallError::RateLimited(wait) = error { wait } else { Duration::ZERO };
-            warn!(channel.id = %self.config.id, %error, "can't sign in to Slack yet");
-            self.state.send_replace(ChannelState::Disconnected(error.to_string()));
-            let wait = backoff.next(&mut rand::rng()).max(at_least);
-            if stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
-                return Ok(None);
-            }
-        }
-    }
-
     async fn post(&self, to: &ConversationId, key: &DeliveryKey, text: &str) -> Result<MessageId, SendError> {
+        let (account, room) = self.accounts.of_room(&to.room).await?;
         let mut request = json!({
-            "channel": to.room,
+            "channel": room,
             "text": text,
             "unfurl_links": false,
             "unfurl_media": false,
@@ -123,14 +79,15 @@ impl SlackAdapter {
         if !to.thread.is_empty() {
             request["thread_ts"] = json!(to.thread);
         }
-        let posted: Posted = self.api.post("chat.postMessage", &request).await.map_err(CallError::of_write)?;
+        let posted: Posted = account.api.post("chat.postMessage", &request).await.map_err(CallError::of_write)?;
         if posted.ts.is_empty() {
             return Err(SendError::Uncertain("the answer does not name the message".to_owned()));
         }
         if let Some(warning) = &posted.warning {
             warn!(channel.id = %self.config.id, warning, "Slack took the message with a warning");
         }
-        let room = if posted.channel.is_empty() { to.room.clone() } else { posted.channel };
+        let room = if posted.channel.is_empty() { room } else { &posted.channel };
+        let room = identity::spell(identity::split(&to.room).0, room);
         let message = MessageId { room, id: posted.ts };
         // Where the thread's first message was deleted, the post lands in the channel, for everybody to see.
         if !to.thread.is_empty() && posted.message.is_some_and(|message| message.thread_ts.is_none()) {
@@ -148,14 +105,16 @@ impl SlackAdapter {
 
     /// Text alone: it also clears the blocks a message may have.
     async fn edit(&self, message: &MessageId, text: &str) -> Result<(), SendError> {
-        let request = json!({"channel": message.room, "ts": message.id, "text": text});
-        let _: Value = self.api.post("chat.update", &request).await.map_err(CallError::of_write)?;
+        let (account, room) = self.accounts.of_room(&message.room).await?;
+        let request = json!({"channel": room, "ts": message.id, "text": text});
+        let _: Value = account.api.post("chat.update", &request).await.map_err(CallError::of_write)?;
         Ok(())
     }
 
     async fn delete(&self, message: &MessageId) -> Result<(), SendError> {
-        let request = json!({"channel": message.room, "ts": message.id});
-        match self.api.post::<Value>("chat.delete", &request).await {
+        let (account, room) = self.accounts.of_room(&message.room).await?;
+        let request = json!({"channel": room, "ts": message.id});
+        match account.api.post::<Value>("chat.delete", &request).await {
             Err(error) if !error.has_code("message_not_found") => Err(error.of_write()),
             _ => Ok(()),
         }
@@ -178,15 +137,18 @@ impl ChannelAdapter for SlackAdapter {
 
     async fn receive(&self, inbox: Inbox, stop: CancellationToken) -> Result<(), ReceiveError> {
         self.state.send_replace(ChannelState::Connecting);
-        let received = async {
-            let Some(identity) = self.sign_in(&stop).await? else { return Ok(()) };
-            let (api, config, names) = (self.api.clone(), self.config.clone(), self.names.clone());
-            let shared = Arc::new(Shared::new(api, config, identity, names, inbox, stop));
+        self.accounts.start_over();
+        let connection = watch::Sender::new(ChannelState::Connecting);
+        let open = async {
+            let Some(signed_in) = stop.run_until_cancelled(self.accounts.any_signed_in()).await else { return Ok(()) };
+            signed_in?;
+            let (api, config, accounts) = (self.api.clone(), self.config.clone(), self.accounts.clone());
+            let shared = Arc::new(Shared::new(api, config, accounts, inbox, stop.clone()));
             let _dropped = shared.give_up.clone().drop_guard();
             let received = match &self.door {
-                None => socket::keep_open(shared.clone(), &self.state).await,
+                None => socket::keep_open(shared.clone(), &connection).await,
                 Some(door) => {
-                    door.keep_open(shared.clone(), &self.state).await;
+                    door.keep_open(shared.clone(), &connection).await;
                     Ok(())
                 }
             };
@@ -197,7 +159,10 @@ impl ChannelAdapter for SlackAdapter {
             }
             received
         };
-        let received = Box::pin(received).await;
+        let received = tokio::select! {
+            received = Box::pin(open) => received,
+            never = self.accounts.tend(connection.subscribe(), &self.state) => match never {},
+        };
         match received {
             Ok(()) => {
                 self.state.send_replace(ChannelState::Off("stopped".to_owned()));
@@ -245,22 +210,27 @@ impl ChannelAdapter for SlackAdapter {
         conversation: &ConversationId,
         delivery: &DeliveryKey,
     ) -> Result<Option<MessageId>, SendError> {
-        let found = history::find(&self.api, conversation, delivery).await?;
+        let (account, room) = self.accounts.of_room(&conversation.room).await?;
+        let spelled = |found: MessageId| MessageId { room: conversation.room.clone(), ..found };
+        let at = ConversationId { room: room.to_owned(), ..conversation.clone() };
+        let found = history::find(&account.api, &at, delivery).await?;
         if found.is_some() || conversation.thread.is_empty() {
-            return Ok(found);
+            return Ok(found.map(spelled));
         }
         // Posted under a deleted message? Then it lies in the channel.
-        let room = ConversationId { thread: String::new(), ..conversation.clone() };
-        match history::find(&self.api, &room, delivery).await? {
+        let room = ConversationId { thread: String::new(), ..at };
+        match history::find(&account.api, &room, delivery).await?.map(spelled) {
             Some(stray) => Err(self.take_back(&stray).await),
             None => Ok(None),
         }
     }
 
     async fn thread(&self, of: &ConversationId, limit: usize) -> Result<Vec<Overheard>, SendError> {
-        let known = self.account().await.map_err(CallError::of_read)?;
-        let mut messages = history::thread(&self.api, of, limit, &known.team, &known.identity).await?;
-        self.names.name_all(messages.iter_mut().map(|message| &mut message.author)).await;
+        let (account, room) = self.accounts.of_room(&of.room).await?;
+        let own = account.identity().await.map_err(CallError::of_read)?;
+        let at = ConversationId { room: room.to_owned(), ..of.clone() };
+        let mut messages = history::thread(&account.api, &at, limit, own).await?;
+        account.names.name_all(messages.iter_mut().map(|message| &mut message.author), own).await;
         Ok(messages)
     }
 
@@ -269,8 +239,9 @@ impl ChannelAdapter for SlackAdapter {
             Sign::Taken => "eyes",
             Sign::Done => "white_check_mark",
         };
-        let request = json!({"channel": to.room, "timestamp": to.id, "name": name});
-        match self.api.post::<Value>("reactions.add", &request).await {
+        let (account, room) = self.accounts.of_room(&to.room).await?;
+        let request = json!({"channel": room, "timestamp": to.id, "name": name});
+        match account.api.post::<Value>("reactions.add", &request).await {
             Err(error) if !error.has_code("already_reacted") => Err(error.of_write()),
             _ => Ok(()),
         }
@@ -281,15 +252,18 @@ impl ChannelAdapter for SlackAdapter {
     }
 
     fn mention(&self, person: &str) -> String {
-        render::mention(person)
+        render::mention(identity::split(person).1)
     }
 
     async fn doctor(&self) -> Vec<Finding> {
-        let bot = self.api.get::<Account>("auth.test", &[]).await;
-        let mut findings = vec![finding("the bot token is accepted", bot.err())];
+        let mut findings = Vec::new();
         if self.door.is_none() {
             let app = self.api.open_connection::<Opened>().await;
             findings.push(finding("the app token opens Socket Mode connections", app.err()));
+        }
+        for (label, account) in self.accounts.all() {
+            let bot = account.api.get::<AuthTest>("auth.test", &[]).await;
+            findings.push(finding(&format!("{label}: the bot token is accepted"), bot.err()));
         }
         findings
     }

@@ -29,6 +29,7 @@ pub enum BuildError {
     Tls(String),
 }
 
+#[derive(Clone)]
 pub(crate) struct Api {
     client: SlackHyperClient,
     /// `None`: events come over HTTP, and no socket is ever opened.
@@ -66,6 +67,11 @@ impl Api {
             call_timeout: config.call_timeout,
             step_timeout: config.step_timeout,
         })
+    }
+
+    /// The same for another workspace of the app.
+    pub(crate) fn as_bot(&self, bot_token: &SecretString) -> Self {
+        Self { bot_token: token(bot_token), ..self.clone() }
     }
 
     /// A method that changes something, called as the bot.

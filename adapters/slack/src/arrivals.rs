@@ -21,10 +21,11 @@ use watchfloor_channel::{Addressed, Inbound, Inbox};
 
 use crate::{
     SlackConfig,
+    accounts::{Account, Accounts, Owner},
     api::Api,
-    events::{self, Identity},
+    events,
+    identity::Identity,
     interact::Allowance,
-    names::Names,
 };
 
 /// Deliveries that talk to the store at the same time.
@@ -36,12 +37,11 @@ const DELIVERY: Duration = Duration::from_secs(60);
 /// Kinds of events remembered for "logged once".
 const KINDS: usize = 256;
 
-/// What one account needs to take something in, whichever way it came.
+/// What one channel needs to take something in, whichever way it came.
 pub(crate) struct Shared {
     pub(crate) api: Arc<Api>,
     pub(crate) config: Arc<SlackConfig>,
-    pub(crate) identity: Identity,
-    pub(crate) names: Arc<Names>,
+    pub(crate) accounts: Arc<Accounts>,
     pub(crate) inbox: Inbox,
     pub(crate) stop: CancellationToken,
     /// Deliveries outlive the socket or the request that brought them: what is half written down must not be dropped
@@ -60,27 +60,32 @@ pub(crate) struct Shared {
 /// What to do with an event.
 pub(crate) enum Arrival {
     /// To be written down before it is acknowledged.
-    Message(Inbound),
+    Message(Box<Arrived>),
     /// Nothing a conversation could use: acknowledged at once.
     Nothing,
     /// Left for Slack to bring again.
-    Crowded,
+    Later,
+}
+
+/// A message, and the workspace that it is from.
+pub(crate) struct Arrived {
+    inbound: Inbound,
+    account: Arc<Account>,
+    own: Identity,
 }
 
 impl Shared {
     pub(crate) fn new(
         api: Arc<Api>,
         config: Arc<SlackConfig>,
-        identity: Identity,
-        names: Arc<Names>,
+        accounts: Arc<Accounts>,
         inbox: Inbox,
         stop: CancellationToken,
     ) -> Self {
         Self {
             api,
             config,
-            identity,
-            names,
+            accounts,
             inbox,
             stop,
             deliveries: TaskTracker::new(),
@@ -95,8 +100,18 @@ impl Shared {
 
     /// `retry` is for the log alone: a retry may be the first copy that reaches us.
     pub(crate) async fn event(self: &Arc<Self>, payload: &Value, retry: u32) -> Arrival {
-        let Some(mut inbound) = events::inbound(&self.config.id, payload, &self.identity) else {
-            self.no_message(payload).await;
+        if payload.get("type").and_then(Value::as_str) == Some("app_rate_limited") {
+            warn!(channel.id = %self.config.id, "Slack holds events back: there are more than it delivers in an hour");
+            self.held_back.notify_one();
+            return Arrival::Nothing;
+        }
+        let (account, own) = match self.accounts.of_event(payload) {
+            Owner::Ours(account, own) => (account.clone(), own.clone()),
+            Owner::Unknown => return Arrival::Later,
+            Owner::Nobodys => return Arrival::Nothing,
+        };
+        let Some(mut inbound) = events::inbound(&self.config.id, payload, &own) else {
+            self.once(&events::name(payload), "a kind of event we don't use; acknowledged").await;
             return Arrival::Nothing;
         };
         if self.deliveries.len() < WAITING / 2 {
@@ -106,32 +121,28 @@ impl Shared {
             if !self.crowded.swap(true, Ordering::Relaxed) {
                 warn!(channel.id = %self.config.id, "too many events wait for the store: further ones are left for Slack to bring again");
             }
-            return Arrival::Crowded;
+            return Arrival::Later;
         }
         debug!(channel.id = %self.config.id, message.key = %inbound.message_key, retry, "event received");
-        let unknown = self.names.name(&mut inbound.author);
+        let unknown = account.names.name(&mut inbound.author, &own);
         // Not for everybody who talks where we happen to be.
-        if unknown && inbound.addressed != Addressed::Overheard {
-            let (shared, person) = (self.clone(), inbound.author.id.clone());
+        if unknown && inbound.addressed != Addressed::Overheard && !inbound.author.is_outsider {
+            let (shared, account, person) = (self.clone(), account.clone(), inbound.author.id.clone());
             self.deliveries.spawn(async move {
-                shared.give_up.run_until_cancelled(shared.names.ask(&person)).await;
+                shared.give_up.run_until_cancelled(account.names.ask(&person)).await;
             });
         }
-        Arrival::Message(inbound)
-    }
-
-    async fn no_message(&self, payload: &Value) {
-        if payload.get("type").and_then(Value::as_str) == Some("app_rate_limited") {
-            warn!(channel.id = %self.config.id, "Slack holds events back: there are more than it delivers in an hour");
-            self.held_back.notify_one();
-        } else {
-            self.once(&events::name(payload), "a kind of event we don't use; acknowledged").await;
-        }
+        Arrival::Message(Box::new(Arrived { inbound, account, own }))
     }
 
     /// True: written down, or known not to matter. To be run on `deliveries`.
-    pub(crate) async fn write_down(&self, inbound: Inbound) -> bool {
-        self.give_up.run_until_cancelled(self.deliver(inbound)).await == Some(true)
+    pub(crate) async fn write_down(&self, arrived: Box<Arrived>) -> bool {
+        let Arrived { mut inbound, account, own } = *arrived;
+        let written = async {
+            account.names.vouch(&mut inbound.author, &own).await;
+            self.deliver(inbound).await
+        };
+        self.give_up.run_until_cancelled(written).await == Some(true)
     }
 
     async fn deliver(&self, inbound: Inbound) -> bool {

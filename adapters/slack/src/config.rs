@@ -12,6 +12,8 @@ pub struct SlackConfig {
     pub transport: Transport,
     /// `xoxb-…`: everything else.
     pub bot_token: SecretString,
+    /// Further workspaces that have installed the same app.
+    pub workspaces: Vec<Workspace>,
     pub api_url: Url,
     /// New messages per room. Slack grants about one a second, with short bursts.
     pub posts_per_minute: u32,
@@ -57,6 +59,14 @@ impl fmt::Debug for Now {
     }
 }
 
+/// One more installation of the app.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    /// What the operator calls it; in what we log and report.
+    pub label: String,
+    pub bot_token: SecretString,
+}
+
 /// How fast a lost socket is replaced.
 #[derive(Clone, Debug)]
 pub struct Reconnect {
@@ -78,6 +88,7 @@ impl SlackConfig {
             id,
             transport,
             bot_token,
+            workspaces: Vec::new(),
             api_url,
             posts_per_minute: 60,
             edits_per_minute: 45,

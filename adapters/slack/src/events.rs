@@ -7,28 +7,11 @@ use watchfloor_channel::{
 };
 
 use crate::{
-    content, text_in,
+    content,
+    identity::Identity,
+    text_in,
     wire::{Callback, File, Message},
 };
-
-/// Who we are on this workspace.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub(crate) user_id: String,
-    pub(crate) bot_id: Option<String>,
-    pub(crate) app_id: Option<String>,
-}
-
-impl Identity {
-    /// Posts of ours may carry any one of our ids and lack the others.
-    fn wrote(&self, message: &Message) -> bool {
-        let same = |theirs: &Option<String>, ours: &Option<String>| theirs.is_some() && theirs == ours;
-        message.user.as_deref().is_some_and(|user| user == self.user_id)
-            || same(&message.bot_id, &self.bot_id)
-            || same(&message.app_id, &self.app_id)
-            || same(&message.bot_profile.app_id, &self.app_id)
-    }
-}
 
 /// `None`: nothing a conversation could use.
 pub(crate) fn inbound(channel: &ChannelId, payload: &Value, own: &Identity) -> Option<Inbound> {
@@ -52,7 +35,6 @@ pub(crate) fn inbound(channel: &ChannelId, payload: &Value, own: &Identity) -> O
         return None;
     }
     let private = event.channel_type.as_deref().map_or_else(|| room.starts_with('D'), |kind| kind == "im");
-    let team = callback.team_id.or_else(|| message.team.clone()).unwrap_or_default();
     let reply_to = message.thread_ts.clone().filter(|parent| *parent != message.ts);
     let thread = match (&reply_to, private) {
         (Some(parent), _) => parent.clone(),
@@ -67,36 +49,39 @@ pub(crate) fn inbound(channel: &ChannelId, payload: &Value, own: &Identity) -> O
     } else {
         Addressed::Overheard
     };
+    let message_key = message_key(&room, &message.ts);
+    let room = own.spell(&room);
     Some(Inbound {
         conversation: ConversationId { channel: channel.clone(), room: room.clone(), thread },
-        message_key: message_key(&team, &room, &message.ts),
+        message_key,
         event_id: callback.event_id,
         message: MessageId { room, id: message.ts.clone() },
         kind,
-        author: author(message, &own),
+        author: author(message, &own, callback.is_ext_shared_channel),
         text: without_address(message, &own),
         addressed,
         opens_with_other: text_in::opens_with(&message.text).is_some_and(|user| user != own.user_id),
         private,
         starts_thread: reply_to.is_none(),
-        files: message.files.iter().filter_map(file).collect(),
+        files: files(message, &own),
         sent_at,
     })
 }
 
 /// An earlier message of a thread.
-pub(crate) fn overheard(message: &Message, team: &str, room: &str, own: &Identity) -> Option<Overheard> {
+pub(crate) fn overheard(message: &Message, room: &str, own: &Identity) -> Option<Overheard> {
     if !says_something(message) {
         return None;
     }
     let text = content::text(message, &own.user_id);
-    let files: Vec<_> = message.files.iter().filter_map(file).map(|file| format!("[file {}]", file.name)).collect();
-    let text = [text].into_iter().chain(files).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
+    let files = files(message, own);
+    let names = files.iter().map(|file| format!("[file {}]", file.name));
+    let text = [text].into_iter().chain(names).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
     Some(Overheard {
-        message_key: message_key(message.team.as_deref().unwrap_or(team), room, &message.ts),
-        author: author(message, own),
+        message_key: message_key(room, &message.ts),
+        author: author(message, own, None),
         text,
-        files: message.files.iter().filter_map(file).collect(),
+        files,
         sent_at: text_in::millis(&message.ts)?,
     })
 }
@@ -112,8 +97,10 @@ pub(crate) fn name(payload: &Value) -> String {
         .join("/")
 }
 
-fn message_key(team: &str, room: &str, ts: &str) -> String {
-    format!("{team}/{room}/{ts}")
+/// Without the team: a room that workspaces or organisations share has one id in all of them, and what is said there may
+/// come once for each. No two rooms have a message of the same microsecond and the same id otherwise.
+fn message_key(room: &str, ts: &str) -> String {
+    format!("{room}/{ts}")
 }
 
 /// An allow-list, since the set of subtypes is open.
@@ -129,7 +116,7 @@ fn changed_by_a_person<'a>(event: &'a Message, own: &Identity) -> Option<&'a Mes
     (edited && !ours && says_something(after)).then_some(after)
 }
 
-fn author(message: &Message, own: &Identity) -> Author {
+fn author(message: &Message, own: &Identity, shared: Option<bool>) -> Author {
     let not_empty = |name: &&String| !name.is_empty();
     let name = [
         &message.user_profile.display_name,
@@ -140,13 +127,13 @@ fn author(message: &Message, own: &Identity) -> Author {
     .into_iter()
     .find_map(|name| name.as_ref().filter(not_empty));
     Author {
-        id: message.user.clone().or_else(|| message.bot_id.clone()).unwrap_or_default(),
+        id: own.spell(message.user.as_deref().or(message.bot_id.as_deref()).unwrap_or_default()),
         name: name.cloned(),
         is_bot: message.bot_id.is_some()
             || message.subtype.as_deref() == Some("bot_message")
             || message.user.as_deref() == Some("USLACKBOT"),
         is_self: own.wrote(message),
-        is_outsider: false,
+        is_outsider: own.may_be_outsider(message, shared),
     }
 }
 
@@ -157,6 +144,11 @@ fn without_address(message: &Message, own: &Identity) -> String {
         return text.trim_start_matches([':', ',']).trim_start().to_owned();
     }
     text
+}
+
+fn files(message: &Message, own: &Identity) -> Vec<FileRef> {
+    let spelled = |file: FileRef| FileRef { id: own.spell(&file.id), ..file };
+    message.files.iter().filter_map(file).map(spelled).collect()
 }
 
 fn file(file: &File) -> Option<FileRef> {

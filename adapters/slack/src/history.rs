@@ -8,7 +8,8 @@ use watchfloor_channel::{ConversationId, DeliveryKey, MessageId, Overheard, Refu
 use crate::{
     api::Api,
     errors::CallError,
-    events::{self, Identity},
+    events,
+    identity::Identity,
     wire::{Message, Page},
 };
 
@@ -54,7 +55,6 @@ pub(crate) async fn thread(
     api: &Api,
     of: &ConversationId,
     limit: usize,
-    team: &str,
     own: &Identity,
 ) -> Result<Vec<Overheard>, SendError> {
     let mut pages = Pages::of(of);
@@ -63,7 +63,7 @@ pub(crate) async fn thread(
     while let Some(messages) = pages.next(api).await? {
         // Each page of a thread may begin with its first message again.
         let fresh = messages.iter().filter(|message| seen.insert(message.ts.clone()));
-        let overheard = fresh.filter_map(|message| events::overheard(message, team, &of.room, own));
+        let overheard = fresh.filter_map(|message| events::overheard(message, &of.room, own));
         if of.thread.is_empty() {
             overheard.for_each(|message| newest.push_front(message));
             if newest.len() >= limit {

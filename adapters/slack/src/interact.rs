@@ -15,7 +15,12 @@ use tracing::{debug, warn};
 use url::Url;
 use watchfloor_channel::{Act, Aside, Author, ChannelId, ConversationId, MessageId};
 
-use crate::{arrivals::Shared, errors::CallError};
+use crate::{
+    accounts::Account,
+    arrivals::Shared,
+    errors::CallError,
+    identity::{self, Identity},
+};
 
 /// The coordinator answers within a moment; a person waits, and Slack gives it three seconds in all.
 const SENTENCE: Duration = Duration::from_secs(2);
@@ -32,7 +37,7 @@ pub(crate) struct Asked {
 }
 
 /// `None`: no click on a button of a message.
-pub(crate) fn click(channel: &ChannelId, payload: &Value) -> Option<Asked> {
+fn click(channel: &ChannelId, payload: &Value, own: &Identity) -> Option<Asked> {
     if text(payload, "/type") != Some("block_actions") {
         return None;
     }
@@ -42,10 +47,10 @@ pub(crate) fn click(channel: &ChannelId, payload: &Value) -> Option<Asked> {
     let name = text(payload, "/user/name").or_else(|| text(payload, "/user/username"));
     Some(Asked {
         aside: Aside {
-            conversation: conversation(channel, room, thread),
-            author: person(text(payload, "/user/id")?, name),
+            conversation: conversation(channel, own.spell(room), thread),
+            author: person(own.spell(text(payload, "/user/id")?), name),
             act: Act::Click {
-                message: MessageId { room: room.to_owned(), id: message.to_owned() },
+                message: MessageId { room: own.spell(room), id: message.to_owned() },
                 action: text(payload, "/actions/0/action_id")?.to_owned(),
                 value: text(payload, "/actions/0/value").unwrap_or_default().to_owned(),
             },
@@ -55,11 +60,11 @@ pub(crate) fn click(channel: &ChannelId, payload: &Value) -> Option<Asked> {
 }
 
 /// `None`: not the fields of a command.
-pub(crate) fn command(channel: &ChannelId, fields: &Value) -> Option<Asked> {
+fn command(channel: &ChannelId, fields: &Value, own: &Identity) -> Option<Asked> {
     Some(Asked {
         aside: Aside {
-            conversation: conversation(channel, text(fields, "/channel_id")?, None),
-            author: person(text(fields, "/user_id")?, text(fields, "/user_name")),
+            conversation: conversation(channel, own.spell(text(fields, "/channel_id")?), None),
+            author: person(own.spell(text(fields, "/user_id")?), text(fields, "/user_name")),
             act: Act::Command {
                 name: text(fields, "/command")?.to_owned(),
                 text: text(fields, "/text").unwrap_or_default().to_owned(),
@@ -78,13 +83,13 @@ fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer)?.as_str().filter(|text| !text.is_empty())
 }
 
-fn conversation(channel: &ChannelId, room: &str, thread: Option<&str>) -> ConversationId {
+fn conversation(channel: &ChannelId, room: String, thread: Option<&str>) -> ConversationId {
     let thread = thread.unwrap_or_default().to_owned();
-    ConversationId { channel: channel.clone(), room: room.to_owned(), thread }
+    ConversationId { channel: channel.clone(), room, thread }
 }
 
-fn person(id: &str, name: Option<&str>) -> Author {
-    Author { id: id.to_owned(), name: name.map(str::to_owned), is_bot: false, is_self: false, is_outsider: false }
+fn person(id: String, name: Option<&str>) -> Author {
+    Author { id, name: name.map(str::to_owned), is_bot: false, is_self: false, is_outsider: false }
 }
 
 /// How many follow-ups may be made.
@@ -115,13 +120,23 @@ impl Allowance {
 impl Shared {
     /// Anything but a click is acknowledged and no more. The acknowledgement is the caller's, and comes first.
     pub(crate) async fn interaction(self: &Arc<Self>, payload: &Value) {
-        match click(&self.config.id, payload) {
-            Some(asked) => self.follow_up(asked),
+        let asked = self
+            .accounts
+            .of_interaction(payload)
+            .and_then(|(account, own)| Some((account.clone(), click(&self.config.id, payload, own)?)));
+        match asked {
+            Some((account, asked)) => self.follow_up(account, asked),
             None => {
                 let kind = text(payload, "/type").unwrap_or("interaction");
                 self.once(kind, "a kind of interaction we don't use; acknowledged").await;
             }
         }
+    }
+
+    /// `None`: not the fields of a command, or of a workspace that isn't ours.
+    pub(crate) fn command(&self, fields: &Value) -> Option<(Arc<Account>, Asked)> {
+        let (account, own) = self.accounts.of_interaction(fields)?;
+        Some((account.clone(), command(&self.config.id, fields, own)?))
     }
 
     pub(crate) async fn sentence(&self, aside: Aside) -> Option<String> {
@@ -133,7 +148,7 @@ impl Shared {
     }
 
     /// Shows her the sentence by a call of its own. Nothing depends on it: she can click again.
-    pub(crate) fn follow_up(self: &Arc<Self>, asked: Asked) {
+    pub(crate) fn follow_up(self: &Arc<Self>, account: Arc<Account>, asked: Asked) {
         let Some(place) = self.follow_ups.take() else {
             debug!(channel.id = %self.config.id, "too many clicks; this one is left unanswered");
             return;
@@ -141,19 +156,20 @@ impl Shared {
         let shared = self.clone();
         self.deliveries.spawn(async move {
             let _place = place;
-            shared.give_up.run_until_cancelled(shared.tell(asked)).await;
+            shared.give_up.run_until_cancelled(shared.tell(&account, asked)).await;
         });
     }
 
-    async fn tell(&self, asked: Asked) {
+    async fn tell(&self, account: &Account, asked: Asked) {
         let Asked { aside, response_url } = asked;
         let (at, person) = (aside.conversation.clone(), aside.author.id.clone());
         let Some(sentence) = self.sentence(aside).await else { return };
-        let mut request = json!({"channel": at.room, "user": person, "text": sentence});
+        let (room, person) = (identity::split(&at.room).1, identity::split(&person).1);
+        let mut request = json!({"channel": room, "user": person, "text": sentence});
         if !at.thread.is_empty() {
             request["thread_ts"] = json!(at.thread);
         }
-        let told = match self.api.post::<Value>("chat.postEphemeral", &request).await.map(|_| ()) {
+        let told = match account.api.post::<Value>("chat.postEphemeral", &request).await.map(|_| ()) {
             // It may have been shown.
             Ok(()) | Err(CallError::Unclear(_)) => return,
             Err(error) => match response_url.and_then(|url| self.trusted(&url)) {

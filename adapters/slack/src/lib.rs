@@ -1,6 +1,7 @@
 //! Slack for watchfloor: Socket Mode or signed HTTP requests in, Web API out. It translates and decides nothing: whom to answer, what to say and
 //! how often to edit are the coordinator's.
 
+mod accounts;
 mod adapter;
 mod api;
 mod arrivals;
@@ -9,6 +10,7 @@ mod content;
 mod errors;
 mod events;
 mod history;
+mod identity;
 mod interact;
 mod link;
 mod names;
@@ -21,4 +23,4 @@ mod wire;
 
 pub use adapter::SlackAdapter;
 pub use api::BuildError;
-pub use config::{Now, Reconnect, SlackConfig, Transport};
+pub use config::{Now, Reconnect, SlackConfig, Transport, Workspace};

@@ -181,15 +181,15 @@ impl Link {
     }
 
     async fn event(&mut self, frame: Frame) -> Result<(), String> {
-        let inbound = match self.shared.event(&frame.payload, frame.retry_attempt).await {
-            Arrival::Message(inbound) => inbound,
+        let arrived = match self.shared.event(&frame.payload, frame.retry_attempt).await {
+            Arrival::Message(arrived) => arrived,
             Arrival::Nothing => return self.acknowledge(&frame.envelope_id, None).await,
-            Arrival::Crowded => return Ok(()),
+            Arrival::Later => return Ok(()),
         };
         self.unanswered += 1;
         let (shared, answer) = (self.shared.clone(), self.answer.clone());
         self.shared.deliveries.spawn(async move {
-            let written = shared.write_down(inbound).await;
+            let written = shared.write_down(arrived).await;
             // The socket may be gone by now; then Slack brings the event again and learns that it is a duplicate.
             let _ = answer.send(written.then_some(Answer { envelope: frame.envelope_id, payload: None })).await;
         });
@@ -198,11 +198,11 @@ impl Link {
 
     /// The acknowledgement carries the sentence, where Slack takes one.
     async fn command(&mut self, frame: Frame) -> Result<(), String> {
-        let asked = interact::command(&self.shared.config.id, &frame.payload);
-        let Some(asked) = asked else { return self.acknowledge(&frame.envelope_id, None).await };
+        let asked = self.shared.command(&frame.payload);
+        let Some((account, asked)) = asked else { return self.acknowledge(&frame.envelope_id, None).await };
         if frame.accepts_response_payload == Some(false) {
             self.acknowledge(&frame.envelope_id, None).await?;
-            self.shared.follow_up(asked);
+            self.shared.follow_up(account, asked);
             return Ok(());
         }
         self.unanswered += 1;

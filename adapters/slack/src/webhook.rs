@@ -97,15 +97,15 @@ impl Door {
         }
         // Not signed in yet, or about to end: Slack brings it again.
         let Some(shared) = self.shared() else { return status(StatusCode::SERVICE_UNAVAILABLE) };
-        let inbound = match shared.event(payload, retry).await {
-            Arrival::Message(inbound) => inbound,
+        let arrived = match shared.event(payload, retry).await {
+            Arrival::Message(arrived) => arrived,
             Arrival::Nothing => return status(StatusCode::OK),
-            Arrival::Crowded => return status(StatusCode::SERVICE_UNAVAILABLE),
+            Arrival::Later => return status(StatusCode::SERVICE_UNAVAILABLE),
         };
         // The request may end before its delivery; then Slack brings the event again and learns that it is a duplicate.
         let delivery = shared.deliveries.spawn({
             let shared = shared.clone();
-            async move { shared.write_down(inbound).await }
+            async move { shared.write_down(arrived).await }
         });
         match timeout(VERDICT, delivery).await {
             Ok(Ok(true)) => status(StatusCode::OK),
@@ -126,7 +126,7 @@ impl Door {
             shared.interaction(&payload).await;
             return status(StatusCode::OK);
         }
-        let Some(asked) = interact::command(&self.channel, &fields) else {
+        let Some((_, asked)) = shared.command(&fields) else {
             // Slack also looks whether the address is there and its certificate good.
             return status(StatusCode::OK);
         };

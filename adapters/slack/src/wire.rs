@@ -33,11 +33,41 @@ pub(crate) struct Callback {
     #[serde(deserialize_with = "lenient")]
     pub(crate) event_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub(crate) team_id: Option<String>,
-    #[serde(deserialize_with = "lenient")]
     pub(crate) api_app_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
+    pub(crate) is_ext_shared_channel: Option<bool>,
+    #[serde(deserialize_with = "lenient")]
     pub(crate) event: Message,
+}
+
+/// What a payload says about whose it is. All of it may be missing or null.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Addressee {
+    #[serde(deserialize_with = "lenient_list")]
+    pub(crate) authorizations: Vec<Authorization>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) team_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) enterprise_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) context_team_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) context_enterprise_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) is_ext_shared_channel: Option<bool>,
+}
+
+/// One installation that may see the event.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Authorization {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) team_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) enterprise_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) is_enterprise_install: bool,
 }
 
 /// A message, as an event, inside an event, or in a listing.
@@ -72,6 +102,11 @@ pub(crate) struct Message {
     pub(crate) channel_type: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) team: Option<String>,
+    /// The author's own team, and the one the author wrote from: told where several organisations meet.
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) user_team: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) source_team: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) edited: Option<Value>,
     #[serde(deserialize_with = "lenient_list")]
@@ -96,11 +131,15 @@ pub(crate) struct BotProfile {
     pub(crate) app_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) name: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) team_id: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct UserProfile {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) team: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) display_name: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -197,13 +236,17 @@ pub(crate) struct Posted {
 /// The answer of `auth.test`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Account {
+pub(crate) struct AuthTest {
     #[serde(deserialize_with = "lenient")]
     pub(crate) user_id: String,
     #[serde(deserialize_with = "lenient")]
     pub(crate) bot_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) team_id: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) enterprise_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) is_enterprise_install: bool,
 }
 
 /// The answer of `apps.connections.open`. The address holds a ticket: never log it.

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 fn own() -> Identity {
-    Identity { user_id: "U0BOT".into(), bot_id: Some("B0BOT".into()), app_id: None }
+    Identity { user_id: "U0BOT".into(), bot_id: Some("B0BOT".into()), app_id: None, ..Identity::default() }
 }
 
 fn read(event: Value) -> Option<Inbound> {
@@ -33,7 +33,7 @@ fn a_mention_in_a_thread_is_read_whole() {
             room: "C0OPS".into(),
             thread: "1767225500.000100".into(),
         },
-        message_key: "T0EXAMPLE1/C0OPS/1767225600.000200".into(),
+        message_key: "C0OPS/1767225600.000200".into(),
         event_id: Some("Ev0EXAMPLE1".into()),
         message: MessageId { room: "C0OPS".into(), id: "1767225600.000200".into() },
         kind: InboundKind::Message,
@@ -101,7 +101,7 @@ fn change() -> Value {
 fn a_persons_change_is_an_edit_of_the_inner_message() {
     let read = read(change()).unwrap();
     assert_eq!(read.kind, InboundKind::Edit);
-    assert_eq!(read.message_key, "T0EXAMPLE1/C0OPS/1767225600.000200");
+    assert_eq!(read.message_key, "C0OPS/1767225600.000200");
     assert_eq!(read.message.id, "1767225600.000200");
     assert_eq!(read.conversation.thread, "1767225500.000100");
     assert_eq!(read.text, "why is checkout slow in eu?");

@@ -14,7 +14,7 @@ fn payload() -> Value {
 }
 
 fn alice() -> Author {
-    person("U0ALICE", Some("alice"))
+    person("U0ALICE".into(), Some("alice"))
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_click_tells_who_where_and_which_button_also_without_a_team() {
     let slack = ChannelId::new("slack");
     let wanted = Asked {
         aside: Aside {
-            conversation: conversation(&slack, "C0OPS", Some("1767225500.000100")),
+            conversation: conversation(&slack, "C0OPS".into(), Some("1767225500.000100")),
             author: alice(),
             act: Act::Click {
                 message: MessageId { room: "C0OPS".into(), id: "1767226400.001000".into() },
@@ -32,7 +32,7 @@ fn a_click_tells_who_where_and_which_button_also_without_a_team() {
         },
         response_url: Some("https://hooks.slack.com/actions/T0EXAMPLE1/1/x".into()),
     };
-    assert_eq!(click(&slack, &payload()), Some(wanted));
+    assert_eq!(click(&slack, &payload(), &Identity::default()), Some(wanted));
 }
 
 #[test]
@@ -49,10 +49,10 @@ fn what_is_no_click_on_a_message_is_none() {
     for (at, value) in odd {
         let mut payload = payload();
         *payload.pointer_mut(at).unwrap() = value;
-        assert_eq!(click(&slack, &payload), None, "{at}");
+        assert_eq!(click(&slack, &payload, &Identity::default()), None, "{at}");
     }
     for payload in [json!(null), json!([1]), json!("block_actions")] {
-        assert_eq!(click(&slack, &payload), None);
+        assert_eq!(click(&slack, &payload, &Identity::default()), None);
     }
 }
 
@@ -62,12 +62,12 @@ fn a_command_tells_its_words_and_no_thread() {
     let fields = json!({"command": "/incident", "text": "checkout latency", "user_id": "U0ALICE",
         "user_name": "alice", "team_id": "T0EXAMPLE1", "channel_id": "C0OPS", "is_enterprise_install": "false"});
     let aside = Aside {
-        conversation: conversation(&slack, "C0OPS", None),
+        conversation: conversation(&slack, "C0OPS".into(), None),
         author: alice(),
         act: Act::Command { name: "/incident".into(), text: "checkout latency".into() },
     };
-    assert_eq!(command(&slack, &fields), Some(Asked { aside, response_url: None }));
-    assert_eq!(command(&slack, &json!({"ssl_check": "1"})), None);
+    assert_eq!(command(&slack, &fields, &Identity::default()), Some(Asked { aside, response_url: None }));
+    assert_eq!(command(&slack, &json!({"ssl_check": "1"}), &Identity::default()), None);
 }
 
 #[test]

@@ -82,7 +82,7 @@ async fn a_mention_its_twin_and_its_redelivery_carry_one_key() {
         bot.slack.redeliver(&ts, EventId::Same).await;
         let came = bot.desk.inbound(4).await;
         for inbound in &came {
-            assert_eq!(inbound.message_key, format!("T0SIM/C0OPS/{ts}"));
+            assert_eq!(inbound.message_key, format!("C0OPS/{ts}"));
             assert_eq!((inbound.addressed, inbound.kind), (Addressed::Mention, InboundKind::Message));
         }
         assert_eq!(bot.slack.wait_for_acks(4).await.len(), 4);

@@ -206,7 +206,7 @@ async fn a_thread_is_read_with_its_alert_and_its_authors() {
             ("U0BOT", true, true, "looking …"),
         ]
     );
-    assert_eq!(thread[0].message_key, format!("T0SIM/C0OPS/{root}"));
+    assert_eq!(thread[0].message_key, format!("C0OPS/{root}"));
 }
 
 #[tokio::test]
