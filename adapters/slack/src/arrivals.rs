@@ -60,7 +60,7 @@ pub(crate) struct Shared {
 /// What to do with an event.
 pub(crate) enum Arrival {
     /// To be written down before it is acknowledged.
-    Message(Inbound),
+    Message(Box<Inbound>),
     /// Nothing a conversation could use: acknowledged at once.
     Nothing,
     /// Left for Slack to bring again.
@@ -117,7 +117,7 @@ impl Shared {
                 shared.give_up.run_until_cancelled(shared.names.ask(&person)).await;
             });
         }
-        Arrival::Message(inbound)
+        Arrival::Message(Box::new(inbound))
     }
 
     async fn no_message(&self, payload: &Value) {

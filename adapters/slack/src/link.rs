@@ -189,7 +189,7 @@ impl Link {
         self.unanswered += 1;
         let (shared, answer) = (self.shared.clone(), self.answer.clone());
         self.shared.deliveries.spawn(async move {
-            let written = shared.write_down(inbound).await;
+            let written = shared.write_down(*inbound).await;
             // The socket may be gone by now; then Slack brings the event again and learns that it is a duplicate.
             let _ = answer.send(written.then_some(Answer { envelope: frame.envelope_id, payload: None })).await;
         });

@@ -105,7 +105,7 @@ impl Door {
         // The request may end before its delivery; then Slack brings the event again and learns that it is a duplicate.
         let delivery = shared.deliveries.spawn({
             let shared = shared.clone();
-            async move { shared.write_down(inbound).await }
+            async move { shared.write_down(*inbound).await }
         });
         match timeout(VERDICT, delivery).await {
             Ok(Ok(true)) => status(StatusCode::OK),
