@@ -183,13 +183,18 @@ fn adapters(config: &Config) -> anyhow::Result<Vec<(ChannelConfig, Arc<dyn Chann
         let (Some(app_token), Some(bot_token)) = (&slack.app_token, &slack.bot_token) else { continue };
         let limit = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let (posts_per_minute, edits_per_minute) = (limit(slack.posts_per_minute), limit(slack.edits_per_minute));
+        let workspaces = slack.workspaces.iter().map(|workspace| watchfloor_slack::Workspace {
+            label: workspace.label.clone(),
+            bot_token: workspace.bot_token.clone(),
+        });
+        let workspaces = workspaces.collect();
         let slack = SlackConfig::new(
             ChannelId::new(&channel.name),
             app_token.clone(),
             bot_token.clone(),
             slack.api_url.clone(),
         );
-        let slack = SlackConfig { posts_per_minute, edits_per_minute, ..slack };
+        let slack = SlackConfig { posts_per_minute, edits_per_minute, workspaces, ..slack };
         let adapter = SlackAdapter::new(slack).with_context(|| format!("channel {:?}", channel.name))?;
         adapters.push((channel.clone(), Arc::new(adapter) as Arc<dyn ChannelAdapter>));
     }

@@ -293,6 +293,12 @@ impl Accounts {
             )
             .collect();
         let troubles = troubles.join("; ");
+        // Receiving ends with these words.
+        if let [Standing::Out(first), ..] = standings
+            && standings.iter().all(|standing| matches!(standing, Standing::Out(_)))
+        {
+            return ChannelState::Off(first.remedy.clone());
+        }
         match connection {
             _ if !standings.contains(&Standing::In) && !troubles.is_empty() => ChannelState::Disconnected(troubles),
             _ if !standings.contains(&Standing::In) => ChannelState::Connecting,

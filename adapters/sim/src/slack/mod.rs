@@ -15,6 +15,7 @@ mod methods;
 mod people;
 mod rates;
 mod socket;
+mod teams;
 mod trouble;
 mod world;
 
@@ -26,6 +27,7 @@ pub use self::{
     delivery::Ack,
     faults::Fault,
     message::{Author, Edit, Message, Reaction},
+    teams::Team,
     trouble::EventId,
     world::Call,
 };
