@@ -11,6 +11,7 @@ mod context;
 mod evidence;
 mod limits;
 mod model_faults;
+mod organisations;
 mod react;
 mod setting;
 mod showing;

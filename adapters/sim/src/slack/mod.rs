@@ -65,6 +65,8 @@ pub struct SlackConfig {
     pub pair_gap: Duration,
     /// A deleted message that has replies comes as a tombstone, otherwise as `message_deleted`.
     pub tombstones: bool,
+    /// Further workspaces that have installed the app.
+    pub teams: Vec<Team>,
     /// What the bot token may do, as the header of every answer says.
     pub scopes: String,
     /// How long the waiting verbs wait before they panic with what they have seen.
@@ -84,6 +86,7 @@ impl Default for SlackConfig {
             mentions: Mentions::MessageFirst,
             pair_gap: Duration::ZERO,
             tombstones: true,
+            teams: Vec::new(),
             scopes: "app_mentions:read,channels:history,groups:history,im:history,mpim:history,channels:read,\
                      groups:read,im:read,mpim:read,im:write,chat:write,files:read,files:write,users:read,\
                      reactions:write,commands"
@@ -128,7 +131,7 @@ impl SlackSim {
         let tasks = owner.0.clone();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let shared = Arc::new(Shared {
-            world: Board::new(World::new(Rates::new(config.enforce_rates), config.mentions)),
+            world: Board::new(World::new(Rates::new(config.enforce_rates), config.mentions, &config.teams)),
             lines: Board::new(Lines::default()),
             socket: listener.local_addr()?,
             socket_door: Door::new(tasks.stop.child_token()),

@@ -72,11 +72,6 @@ impl Default for Home {
 }
 
 impl SlackSim {
-    /// One more workspace installs the app.
-    pub async fn add_team(&self, team: &Team) {
-        self.shared.world.change(|world| world.teams.push(team.clone()));
-    }
-
     /// From now on the token of `team` is answered with `token_revoked`.
     pub async fn revoke_team(&self, team: &Team) {
         self.shared.world.change(|world| world.revoked.insert(team.bot_token.clone()));

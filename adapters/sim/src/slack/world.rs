@@ -98,12 +98,12 @@ pub(crate) struct SentEvent {
 }
 
 impl World {
-    pub(crate) fn new(rates: Rates, mentions: Mentions) -> Self {
+    pub(crate) fn new(rates: Rates, mentions: Mentions, further: &[Team]) -> Self {
         Self {
             people: BTreeMap::new(),
             homes: BTreeMap::new(),
             hides_teams: false,
-            teams: vec![Team::default()],
+            teams: [Team::default()].into_iter().chain(further.iter().cloned()).collect(),
             caller: Team::default(),
             channels: BTreeMap::new(),
             messages: Vec::new(),

@@ -3,5 +3,7 @@
 
 mod connection;
 mod desk;
+mod organisations;
 mod receiving;
 mod sending;
+mod workspaces;
