@@ -186,8 +186,13 @@ fn adapters(config: &Config, clock: &SharedClock) -> anyhow::Result<Vec<(Channel
         let Some((transport, bot_token)) = transport(slack, clock).zip(slack.bot_token.clone()) else { continue };
         let limit = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let (posts_per_minute, edits_per_minute) = (limit(slack.posts_per_minute), limit(slack.edits_per_minute));
+        let workspaces = slack.workspaces.iter().map(|workspace| watchfloor_slack::Workspace {
+            label: workspace.label.clone(),
+            bot_token: workspace.bot_token.clone(),
+        });
+        let workspaces = workspaces.collect();
         let slack = SlackConfig::new(ChannelId::new(&channel.name), transport, bot_token, slack.api_url.clone());
-        let slack = SlackConfig { posts_per_minute, edits_per_minute, ..slack };
+        let slack = SlackConfig { posts_per_minute, edits_per_minute, workspaces, ..slack };
         let adapter = SlackAdapter::new(slack).with_context(|| format!("channel {:?}", channel.name))?;
         adapters.push((channel.clone(), Arc::new(adapter) as Arc<dyn ChannelAdapter>));
     }

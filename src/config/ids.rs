@@ -49,8 +49,13 @@ fn is_id(kind: ChannelKind, of: Of, text: &str) -> bool {
             .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
     };
     match (kind, of) {
-        (ChannelKind::Slack, Of::Rooms) => text.len() > 1 && text.starts_with(['C', 'G', 'D']) && capitals(text),
-        (ChannelKind::Slack, Of::People) => text.len() > 1 && text.starts_with(['U', 'W', 'B']) && capitals(text),
+        (ChannelKind::Slack, of) => {
+            // In further workspaces of an app an id is written with its team, or with its organisation.
+            let (home, id) = text.split_once('/').unwrap_or(("T0", text));
+            let begins = if of == Of::Rooms { ['C', 'G', 'D'] } else { ['U', 'W', 'B'] };
+            let is = |text: &str, begins: &[char]| text.len() > 1 && text.starts_with(begins) && capitals(text);
+            is(home, &['T', 'E']) && is(id, &begins)
+        }
         (ChannelKind::Telegram, Of::Rooms) => digits(text.strip_prefix('-').unwrap_or(text)),
         (ChannelKind::Telegram, Of::People) => digits(text),
         (ChannelKind::Feishu, Of::Rooms) => prefixed("oc_"),
@@ -69,6 +74,12 @@ mod tests {
             (Slack, Of::Rooms, "C024BE91L", true),
             (Slack, Of::Rooms, "#incidents", false),
             (Slack, Of::Rooms, "incidents", false),
+            (Slack, Of::Rooms, "T024BE7LD/C024BE91L", true),
+            (Slack, Of::People, "E024BE7LD/W024BE7LH", true),
+            (Slack, Of::Rooms, "C1/C2", false),
+            (Slack, Of::Rooms, "T1/C2/C3", false),
+            (Slack, Of::Rooms, "T1/", false),
+            (Slack, Of::Rooms, "/C2", false),
             (Slack, Of::People, "U024BE7LH", true),
             (Slack, Of::People, "W1", true),
             (Slack, Of::People, "@alice", false),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Agents, ChannelConfig, Config, Hooks, Limits, Models, Server, Sources, Store, Workspace,
+    Agents, ChannelConfig, Config, Hooks, Limits, Models, Server, Sources, Store, Workspace, doubles,
     env::{self, Env},
     error::{ConfigError, ConfigErrors},
     expand,
@@ -87,6 +87,9 @@ fn read(mut root: Section<'_>, reading: &Reading) -> Config {
             let problem = format!("a channel before it is named \"{}\" too, expected a name for each", channel.name);
             reading.report(&Origin::Default, &format!("channels[{index}].name"), problem, None);
         }
+    }
+    for (path, problem, hint) in doubles::find(&config.channels) {
+        reading.report(&Origin::Default, &path, problem, hint);
     }
     config
 }

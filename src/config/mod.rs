@@ -5,6 +5,7 @@
 mod built;
 mod channel;
 mod describe;
+mod doubles;
 mod duration;
 mod env;
 mod error;
@@ -35,7 +36,9 @@ pub use env::Env;
 pub use error::{ConfigError, ConfigErrors};
 pub use load::{load, load_text};
 pub use models::{Api, Models, Provider};
-pub use platform::{ChannelKind, Feishu, FeishuMode, Platform, ReplyMode, Slack, SlackMode, Telegram, TelegramMode};
+pub use platform::{
+    ChannelKind, Feishu, FeishuMode, Platform, ReplyMode, Slack, SlackMode, SlackWorkspace, Telegram, TelegramMode,
+};
 pub use sections::{Agents, Hooks, Limits, Source, Sources, Store, Workspace};
 pub use server::{ApiToken, Role, Server};
 

@@ -27,11 +27,20 @@ pub struct Slack {
     pub mode: SlackMode,
     pub app_token: Option<SecretString>,
     pub bot_token: Option<SecretString>,
+    /// Further workspaces of the same app. An entry whose token is empty is ignored.
+    pub workspaces: Vec<SlackWorkspace>,
     pub signing_secret: Option<SecretString>,
     pub api_url: Url,
     /// New messages per room, and edits over all rooms.
     pub posts_per_minute: usize,
     pub edits_per_minute: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct SlackWorkspace {
+    /// Its name, or else its key's path within the channel.
+    pub label: String,
+    pub bot_token: SecretString,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +172,7 @@ impl Platform {
                 mode: section.choice("mode", SlackMode::Socket),
                 app_token: section.secret("app_token"),
                 bot_token: section.secret("bot_token"),
+                workspaces: workspaces(section),
                 signing_secret: section.secret("signing_secret"),
                 api_url: address(section, "api_url", "https://slack.com/api/")?,
                 posts_per_minute: section.count("posts_per_minute", 60, 1..=100_000),
@@ -185,6 +195,19 @@ impl Platform {
             }),
         })
     }
+}
+
+fn workspaces(section: &mut Section<'_>) -> Vec<SlackWorkspace> {
+    let read = |mut section: Section<'_>| {
+        let entry = (section.text("name"), section.secret("bot_token"));
+        section.close();
+        Some(entry)
+    };
+    let entries = section.sections("workspaces", read).unwrap_or_default().into_iter().enumerate();
+    let set = entries.filter_map(|(index, (name, bot_token))| {
+        Some(SlackWorkspace { label: name.unwrap_or_else(|| format!("workspaces[{index}]")), bot_token: bot_token? })
+    });
+    set.collect()
 }
 
 /// An address below which the platform's methods lie: with the closing slash that joining needs.

@@ -87,6 +87,22 @@ fn six_lines_are_enough_for_slack() {
 }
 
 #[test]
+fn an_app_may_be_installed_in_several_workspaces() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("three"), "xoxb-3\n").unwrap();
+    let text = "[[channels]]\nkind = \"slack\"\napp_token = \"xapp-1\"\nbot_token = \"xoxb-1\"\n\
+                allow_rooms = [\"C1\", \"T2/C1\"]\nallow_from = [\"E3/W1\"]\n\
+                [[channels.workspaces]]\nname = \"two\"\nbot_token = \"\"\n\
+                [[channels.workspaces]]\nbot_token_file = \"three\"\n\
+                [[channels.workspaces]]\nbot_token = \"${UNSET:-}\"\n";
+    let variable = ("WATCHFLOOR_CHANNELS__SLACK__WORKSPACES__TWO__BOT_TOKEN", "xoxb-2");
+    let config = load_text(text, Some(&dir.path().join("config.toml")), &env(&[variable])).unwrap();
+    let Platform::Slack(slack) = &config.channels[0].platform else { panic!("not Slack") };
+    let seen: Vec<_> = slack.workspaces.iter().map(|w| (w.label.as_str(), w.bot_token.expose_secret())).collect();
+    assert_eq!(seen, [("two", "xoxb-2"), ("workspaces[1]", "xoxb-3")]);
+}
+
+#[test]
 fn each_mistake_is_named_with_its_place_and_what_would_be_right() {
     let slack = |line: &str| format!("[[channels]]\nkind = \"slack\"\n{line}\n");
     let table: Vec<(String, &str)> = vec![
@@ -113,6 +129,16 @@ fn each_mistake_is_named_with_its_place_and_what_would_be_right() {
         (
             slack("[[channels]]\nkind = \"slack\""),
             "config.toml: channels[1].name: a channel before it is named \"slack\" too, expected a name for each",
+        ),
+        (
+            format!("{}{}", slack("app_token = \"xapp-1\""), slack("name = \"b\"\napp_token = \"xapp-1\"")),
+            "config.toml: channels[1].app_token: the same as that of channels[0]: Slack would split the events between the two (list the other workspace's bot token in workspaces of one channel)",
+        ),
+        (
+            slack(
+                "bot_token = \"xoxb-1\"\nworkspaces = [{ bot_token = \"xoxb-2\" }, { name = \"two\", bot_token = \"xoxb-1\" }]",
+            ),
+            "config.toml: channels[0].workspaces: the bot token of two is there twice, expected one for each workspace",
         ),
         (
             slack("allow_from = [\"U1\", \"@alice\"]"),

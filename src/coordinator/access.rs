@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use watchfloor_channel::Author;
+
 /// A list of ids, or everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdList {
@@ -69,10 +71,13 @@ pub enum Admission {
     RoomClosed,
     /// The room is served, this person isn't: told once in a while whom to ask.
     PersonUnknown,
+    /// Of another organisation that shares the room: silence, since a refusal would tell it about us.
+    Outsider,
 }
 
 impl Access {
-    pub fn admits(&self, private: bool, room: &str, person: &str, is_bot: bool) -> Admission {
+    pub fn admits(&self, private: bool, room: &str, author: &Author) -> Admission {
+        let (person, is_bot) = (author.id.as_str(), author.is_bot);
         // Other bots start nothing, wherever they are, unless they are named one by one.
         let listed = if is_bot { self.allow_from.ids.contains(person) } else { self.allow_from.holds(person) };
         // Entries narrow what would be open to everybody.
@@ -84,7 +89,12 @@ impl Access {
             (false, _) if !self.allow_rooms.holds(room) => return Admission::RoomClosed,
             (false, _) => listed || open_to_all,
         };
-        if welcome { Admission::Welcome } else { Admission::PersonUnknown }
+        match welcome {
+            // No list lets the data of our organisation out.
+            _ if author.is_outsider => Admission::Outsider,
+            true => Admission::Welcome,
+            false => Admission::PersonUnknown,
+        }
     }
 }
 
@@ -104,6 +114,24 @@ mod tests {
         }
     }
 
+    fn author(id: &str, is_bot: bool) -> Author {
+        Author { id: id.into(), name: None, is_bot, is_self: false, is_outsider: false }
+    }
+
+    #[test]
+    fn no_list_admits_somebody_of_another_organisation() {
+        use Admission::{Outsider, RoomClosed};
+        let outsider = Author { is_outsider: true, ..author("U1", false) };
+        for (from, policy) in [(&[][..], DmPolicy::Open), (&["*"], DmPolicy::Allowlist), (&["U1"], DmPolicy::Disabled)]
+        {
+            let access = access(&["C1"], from, policy);
+            let private = if policy == DmPolicy::Disabled { RoomClosed } else { Outsider };
+            assert_eq!(access.admits(false, "C1", &outsider), Outsider, "{from:?}");
+            assert_eq!(access.admits(true, "D1", &outsider), private, "{from:?}");
+            assert_eq!(access.admits(false, "C2", &outsider), RoomClosed, "{from:?}");
+        }
+    }
+
     #[test]
     fn rooms_are_closed_until_listed_and_then_open_to_everybody_or_to_those_listed() {
         use Admission::{PersonUnknown, RoomClosed, Welcome};
@@ -117,7 +145,7 @@ mod tests {
             (access(&["*"], &["B1"], DmPolicy::Pairing), "C2", "B1", true, Welcome),
         ];
         for (access, room, person, is_bot, expected) in cases {
-            assert_eq!(access.admits(false, room, person, is_bot), expected, "{access:?} {room} {person}");
+            assert_eq!(access.admits(false, room, &author(person, is_bot)), expected, "{access:?} {room} {person}");
         }
     }
 
@@ -134,7 +162,11 @@ mod tests {
             (DmPolicy::Disabled, &["*"][..], RoomClosed),
         ];
         for (policy, from, expected) in cases {
-            assert_eq!(access(&[], from, policy).admits(true, "D1", "U1", false), expected, "{policy:?} {from:?}");
+            assert_eq!(
+                access(&[], from, policy).admits(true, "D1", &author("U1", false)),
+                expected,
+                "{policy:?} {from:?}"
+            );
         }
     }
 
@@ -143,7 +175,7 @@ mod tests {
         use Admission::{PersonUnknown, Welcome};
         for (from, expected) in [(&[][..], PersonUnknown), (&["*"], PersonUnknown), (&["*", "B1"], Welcome)] {
             let access = access(&["C1"], from, DmPolicy::Open);
-            let admitted = [true, false].map(|private| access.admits(private, "C1", "B1", true));
+            let admitted = [true, false].map(|private| access.admits(private, "C1", &author("B1", true)));
             assert_eq!(admitted, [expected; 2], "{from:?}");
         }
     }

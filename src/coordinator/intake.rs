@@ -3,7 +3,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -32,6 +35,8 @@ pub struct Intake {
     services: Arc<Services>,
     router: Router,
     refusals: Refusals,
+    /// What people of other organisations asked so far.
+    outsiders: AtomicU64,
 }
 
 /// What a message is to us.
@@ -45,7 +50,7 @@ enum Relevance {
 
 impl Intake {
     pub fn new(services: Arc<Services>, router: Router) -> Self {
-        Self { services, router, refusals: Refusals::default() }
+        Self { services, router, refusals: Refusals::default(), outsiders: AtomicU64::new(0) }
     }
 
     async fn relevance(
@@ -55,7 +60,8 @@ impl Intake {
         admission: Admission,
     ) -> Result<Relevance, StoreError> {
         let at = &inbound.conversation;
-        if inbound.addressed != Addressed::Overheard {
+        let is_outsider = admission == Admission::Outsider;
+        if inbound.addressed != Addressed::Overheard && !is_outsider {
             return Ok(Relevance::Addressed);
         }
         let store = &self.services.store;
@@ -90,10 +96,13 @@ impl Intake {
         if inbound.author.is_self {
             return Ok(Verdict::Ignored);
         }
-        let admission = channel.access.admits(inbound.private, &at.room, &inbound.author.id, inbound.author.is_bot);
+        let admission = channel.access.admits(inbound.private, &at.room, &inbound.author);
         if admission == Admission::RoomClosed {
             self.log_closed_room(&inbound);
             return Ok(Verdict::Ignored);
+        }
+        if admission == Admission::Outsider {
+            self.log_outsider(&inbound);
         }
         match self.relevance(&inbound, channel, admission).await? {
             Relevance::Nothing => return Ok(Verdict::Ignored),
@@ -160,6 +169,25 @@ impl Intake {
                 "mentioned in a room that isn't served; to serve it, add \"{}\" to allow_rooms of channel {:?}",
                 at.room,
                 at.channel.as_str(),
+            );
+        }
+    }
+
+    /// They get no answer at all: not even a refusal is for another organisation.
+    fn log_outsider(&self, inbound: &Inbound) {
+        let at = &inbound.conversation;
+        if inbound.addressed == Addressed::Overheard {
+            return;
+        }
+        let ignored = self.outsiders.fetch_add(1, Ordering::Relaxed) + 1;
+        let person = format!("outsider {}/{}/{}", at.channel, at.room, inbound.author.id);
+        if self.refusals.first_in_a_while(&person, self.services.now()) {
+            tracing::warn!(
+                channel.id = %at.channel,
+                room = %at.room,
+                person = %inbound.author.id,
+                ignored,
+                "ignored a mention by somebody who is not, or can't be shown to be, of our organisation"
             );
         }
     }

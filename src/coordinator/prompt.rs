@@ -5,7 +5,7 @@
 //! defused in it.
 
 use jiff::Timestamp;
-use watchfloor_channel::{Inbound, Overheard};
+use watchfloor_channel::{Author, Inbound, Overheard};
 
 use crate::persona::Persona;
 
@@ -54,21 +54,17 @@ pub(super) fn reminder(persona: &Persona, catalog: Option<&str>, now_ms: i64) ->
 /// What a person said to us.
 pub(super) fn message(inbound: &Inbound) -> String {
     let author = &inbound.author;
-    let name = author.name.as_deref().unwrap_or(&author.id);
     let files =
         inbound.files.iter().map(|file| format!("\n[attached file: {} ({}), not read]", file.name, file.media_type));
     let text = format!("{}{}", inbound.text, files.collect::<String>());
-    envelope("message", name, &author.id, inbound.sent_at, &text, MESSAGE_CHARS)
+    envelope(author, inbound.sent_at, &text, MESSAGE_CHARS)
 }
 
 /// What others said in the thread since the last message to us.
 pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> Option<String> {
     let lines: Vec<_> = messages
         .into_iter()
-        .map(|inbound| {
-            let name = inbound.author.name.as_deref().unwrap_or(&inbound.author.id);
-            envelope("message", name, &inbound.author.id, inbound.sent_at, &inbound.text, CONTEXT_CHARS)
-        })
+        .map(|inbound| envelope(&inbound.author, inbound.sent_at, &inbound.text, CONTEXT_CHARS))
         .collect();
     (!lines.is_empty()).then(|| {
         format!(
@@ -82,10 +78,7 @@ pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> 
 pub(super) fn thread(messages: &[Overheard]) -> Option<String> {
     let lines: Vec<_> = messages
         .iter()
-        .map(|earlier| {
-            let name = earlier.author.name.as_deref().unwrap_or(&earlier.author.id);
-            envelope("message", name, &earlier.author.id, earlier.sent_at, &earlier.text, CONTEXT_CHARS)
-        })
+        .map(|earlier| envelope(&earlier.author, earlier.sent_at, &earlier.text, CONTEXT_CHARS))
         .collect();
     (!lines.is_empty()).then(|| {
         format!(
@@ -105,12 +98,13 @@ pub(super) fn stopped() -> String {
     "<runtime>The turn was stopped by a person. What was asked before this needs no answer.</runtime>".into()
 }
 
-fn envelope(tag: &str, name: &str, id: &str, at: i64, text: &str, limit: usize) -> String {
+fn envelope(author: &Author, at: i64, text: &str, limit: usize) -> String {
     let text = watchfloor_channel::text::shorten(text.trim(), limit);
+    let outside = if author.is_outsider { " organisation=\"another\"" } else { "" };
     format!(
-        "<{tag} from=\"{}\" id=\"{}\" at=\"{}\">\n{}\n</{tag}>",
-        attribute(name),
-        attribute(id),
+        "<message from=\"{}\" id=\"{}\"{outside} at=\"{}\">\n{}\n</message>",
+        attribute(author.name.as_deref().unwrap_or(&author.id)),
+        attribute(&author.id),
         time(at),
         defuse(&text)
     )

@@ -51,7 +51,7 @@ async fn each_channel_says_who_may_talk_when_it_connects_and_when_it_is_lost() {
 async fn a_token_that_is_refused_switches_the_channel_off_with_the_remedy_and_nothing_else() {
     let slack = workspace().await;
     let file = [
-        channel(&slack, "one", APP_TOKEN, "xoxb-canary"),
+        channel(&slack, "one", "xapp-one", "xoxb-canary"),
         channel(&slack, "two", "xapp-canary", BOT_TOKEN),
         channel(&slack, "three", APP_TOKEN, BOT_TOKEN),
         "[[channels]]\nkind = \"slack\"\nname = \"four\"\nbot_token = \"xoxb-canary\"\n".to_owned(),

@@ -13,6 +13,7 @@ mod events_api;
 mod evidence;
 mod limits;
 mod model_faults;
+mod organisations;
 mod react;
 mod setting;
 mod showing;

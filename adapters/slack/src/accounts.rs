@@ -20,12 +20,13 @@ use watchfloor_channel::{ChannelState, Refusal, RefusalKind, SendError, backoff:
 
 use crate::{
     SlackConfig,
+    addressee::{self, Addressee},
     api::Api,
     errors::{self, CallError},
     identity::{self, Identity},
     names::Names,
     text_in,
-    wire::{Addressee, AuthTest},
+    wire::AuthTest,
 };
 
 /// Workspaces of others whose events are counted.
@@ -144,7 +145,7 @@ impl Accounts {
         };
         // What is said in a shared room comes once for each installation in it; it is for the one that it mentions.
         if addressee.is_ext_shared_channel == Some(true) && known.len() > 1 {
-            let text = text_of(payload);
+            let text = addressee::text_of(payload);
             let mentioned = known.iter().find(|(_, other)| text_in::mentions(text, &other.user_id));
             if let Some((account, own)) = mentioned.filter(|_| !text_in::mentions(text, &own.user_id)) {
                 return Owner::Ours(account, own);
@@ -312,6 +313,12 @@ impl Accounts {
             )
             .collect();
         let troubles = troubles.join("; ");
+        // Receiving ends with these words.
+        if let [Standing::Out(first), ..] = standings
+            && standings.iter().all(|standing| matches!(standing, Standing::Out(_)))
+        {
+            return ChannelState::Off(first.remedy.clone());
+        }
         match connection {
             _ if !standings.contains(&Standing::In) && !troubles.is_empty() => ChannelState::Disconnected(troubles),
             _ if !standings.contains(&Standing::In) => ChannelState::Connecting,
@@ -320,49 +327,6 @@ impl Accounts {
             connection => connection.clone(),
         }
     }
-}
-
-/// A workspace or an organisation, as an event names it.
-struct Named<'a> {
-    id: &'a str,
-    is_enterprise: bool,
-}
-
-impl Named<'_> {
-    fn is(&self, own: &Identity) -> bool {
-        match self.is_enterprise {
-            true => own.is_org_wide && own.enterprise.as_deref() == Some(self.id),
-            // Some org-wide tokens name a workspace, some events of theirs too.
-            false => own.team == self.id,
-        }
-    }
-}
-
-impl Addressee {
-    /// Best first.
-    fn named(&self) -> Vec<Named<'_>> {
-        let granted = self.authorizations.first();
-        let org_wide = granted.is_some_and(|granted| granted.is_enterprise_install);
-        let granted_org = granted.and_then(|granted| granted.enterprise_id.as_deref());
-        let granted_team = granted.and_then(|granted| granted.team_id.as_deref());
-        let all = [
-            (granted_org.filter(|_| org_wide), true),
-            (granted_team, false),
-            (granted_org, true),
-            (self.team_id.as_deref(), false),
-            (self.context_team_id.as_deref(), false),
-            (self.enterprise_id.as_deref(), true),
-            (self.context_enterprise_id.as_deref(), true),
-        ];
-        let named = all.into_iter().filter_map(|(id, is_enterprise)| Some(Named { id: id?, is_enterprise }));
-        named.filter(|named| !named.id.is_empty()).collect()
-    }
-}
-
-fn text_of(payload: &Value) -> &str {
-    let event = payload.get("event");
-    let changed = event.and_then(|event| event.get("message")).and_then(|message| message.get("text"));
-    changed.or_else(|| event.and_then(|event| event.get("text"))).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn gone(home: &str) -> Refusal {
@@ -374,3 +338,6 @@ fn twice(place: &str, label: &str) -> Refusal {
     let remedy = format!("this token is for the workspace {place}, as that of {label} is: remove one of the two");
     errors::refused(RefusalKind::Credentials, "workspace_twice", &remedy)
 }
+
+#[cfg(test)]
+mod tests;

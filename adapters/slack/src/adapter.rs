@@ -257,13 +257,15 @@ impl ChannelAdapter for SlackAdapter {
 
     async fn doctor(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
+        let several = self.accounts.all().count() > 1;
+        for (label, account) in self.accounts.all() {
+            let bot = account.api.get::<AuthTest>("auth.test", &[]).await;
+            let whose = if several { format!("{label}: ") } else { String::new() };
+            findings.push(finding(&format!("{whose}the bot token is accepted"), bot.err()));
+        }
         if self.door.is_none() {
             let app = self.api.open_connection::<Opened>().await;
             findings.push(finding("the app token opens Socket Mode connections", app.err()));
-        }
-        for (label, account) in self.accounts.all() {
-            let bot = account.api.get::<AuthTest>("auth.test", &[]).await;
-            findings.push(finding(&format!("{label}: the bot token is accepted"), bot.err()));
         }
         findings
     }

@@ -50,6 +50,9 @@ impl Identity {
         if shared == Some(false) && self.enterprise.is_some() {
             return false;
         }
+        if self.team.is_empty() && self.enterprise.is_none() {
+            return shared == Some(true);
+        }
         let is_bot = author.bot_id.is_some();
         let said = [&author.user_team, &author.source_team, &author.user_profile.team, &author.bot_profile.team_id];
         let mut said: Vec<&str> =

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod adapter;
+mod addressee;
 mod api;
 mod arrivals;
 mod config;

@@ -40,36 +40,6 @@ pub(crate) struct Callback {
     pub(crate) event: Message,
 }
 
-/// What a payload says about whose it is. All of it may be missing or null.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Addressee {
-    #[serde(deserialize_with = "lenient_list")]
-    pub(crate) authorizations: Vec<Authorization>,
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) team_id: Option<String>,
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) enterprise_id: Option<String>,
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) context_team_id: Option<String>,
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) context_enterprise_id: Option<String>,
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) is_ext_shared_channel: Option<bool>,
-}
-
-/// One installation that may see the event.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Authorization {
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) team_id: Option<String>,
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) enterprise_id: Option<String>,
-    #[serde(deserialize_with = "lenient")]
-    pub(crate) is_enterprise_install: bool,
-}
-
 /// A message, as an event, inside an event, or in a listing.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -258,7 +228,7 @@ pub(crate) struct Opened {
 }
 
 /// Takes what fits and the default for what doesn't.
-fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+pub(crate) fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned + Default,
@@ -267,7 +237,7 @@ where
 }
 
 /// Takes the elements that fit.
-fn lenient_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+pub(crate) fn lenient_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned,

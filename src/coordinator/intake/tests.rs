@@ -181,6 +181,29 @@ async fn an_unknown_person_is_told_once_an_hour_whom_to_ask() {
 }
 
 #[tokio::test]
+async fn who_is_of_another_organisation_gets_no_answer_and_is_context_where_we_take_part() {
+    let bench = Bench::new(|access| {
+        access.thread_follow = ThreadFollow::All;
+        access.allow_from = ids("* U9");
+    })
+    .await;
+    let outside = |inbound: Inbound| {
+        let author = Author { is_outsider: true, ..inbound.author.clone() };
+        Inbound { author, ..inbound }
+    };
+    assert_eq!(bench.deliver(outside(mention("m1", "U9", "why?"))).await, Verdict::Ignored);
+    assert_eq!(bench.deliver(outside(direct("m2", "U9", "why?"))).await, Verdict::Ignored);
+    assert_eq!(bench.overheard().await, Vec::<String>::new());
+    bench.knows_the_thread().await;
+    for (key, text) in [("m3", "and now?"), ("m4", "stop")] {
+        assert_eq!(bench.deliver(outside(mention(key, "U9", text))).await, Verdict::Ignored);
+    }
+    assert_eq!(bench.deliver(outside(said("m5", "U9", "it is slow here too"))).await, Verdict::Ignored);
+    assert_eq!(bench.overheard().await, ["and now?", "stop", "it is slow here too"]);
+    assert_eq!((bench.queue().await, bench.posted().await), (vec![], vec![]));
+}
+
+#[tokio::test]
 async fn a_refusal_does_not_hold_up_the_verdict() {
     let bench = Bench::new(|access| access.allow_from = ids("U1")).await;
     let (hang, go_on) = Answer::hang();

@@ -12,7 +12,7 @@ use axum::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    APP_TOKEN, BOT_TOKEN, Shared,
+    APP_TOKEN, Shared,
     args::Args,
     faults::Fault,
     interact,
@@ -128,14 +128,18 @@ async fn before(shared: &Shared, fault: &Option<Fault>) -> Option<(Response, Val
     })
 }
 
-fn admit(world: &World, method: &str, token: &str) -> Result<(), Refused> {
+fn admit(world: &mut World, method: &str, token: &str) -> Result<(), Refused> {
     let wants_app = method == "apps.connections.open";
+    let team = world.teams.iter().find(|team| team.bot_token == token).cloned();
+    let of_bot = team.is_some();
+    world.caller = team.unwrap_or_default();
     Err(Refused::because(match token {
         "" => "not_authed",
-        BOT_TOKEN if world.revoked => "token_revoked",
-        BOT_TOKEN if wants_app => "not_allowed_token_type",
+        token if world.revoked.contains(token) => "token_revoked",
+        _ if of_bot && wants_app => "not_allowed_token_type",
         APP_TOKEN if !wants_app && method != "auth.test" => "not_allowed_token_type",
-        BOT_TOKEN | APP_TOKEN => return Ok(()),
+        APP_TOKEN => return Ok(()),
+        _ if of_bot => return Ok(()),
         _ => "invalid_auth",
     }))
 }

@@ -196,15 +196,20 @@ impl Lines {
 }
 
 impl Shared {
-    /// Sends a new event, in the order of the calls.
+    /// Sends a new event, in the order of the calls: once for each installation in its channel.
     pub(crate) fn deliver(self: &Arc<Self>, event: Value) {
-        let event_id = self.world.change(World::next_event_id);
-        self.deliver_as(event, event_id, 0);
+        let (teams, _) = self.world.look().audience(&event);
+        for team in teams {
+            let event_id = self.world.change(World::next_event_id);
+            self.deliver_as(SentEvent { event_id, event: event.clone(), team }, 0);
+        }
     }
 
-    pub(crate) fn deliver_as(self: &Arc<Self>, event: Value, event_id: String, attempt: u32) {
-        let payload = events::callback(&event, &event_id, time::now().as_secs());
-        self.world.change(|world| world.sent.push(SentEvent { event_id: event_id.clone(), event }));
+    pub(crate) fn deliver_as(self: &Arc<Self>, sent: SentEvent, attempt: u32) {
+        let (_, ext_shared) = self.world.look().audience(&sent.event);
+        let payload = events::callback(&sent.event, &sent.event_id, time::now().as_secs(), &sent.team, ext_shared);
+        let event_id = sent.event_id.clone();
+        self.world.change(|world| world.sent.push(sent));
         self.dispatch(Parcel { kind: "events_api", payload, event_id: Some(event_id), asker: None }, attempt);
     }
 

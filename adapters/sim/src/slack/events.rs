@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    APP_ID, BOT_USER, TEAM_ID, bot_mention,
+    APP_ID, Team,
     message::{Author, Message},
     world::{Channel, ChannelKind},
 };
@@ -19,7 +19,7 @@ pub(crate) fn posted(message: &Message, channel: &Channel) -> Value {
 
 /// `app_mention`, if it mentions the bot, was not written by it and the place is no DM.
 pub(crate) fn mentioned(message: &Message, channel: &Channel, event_ts: &str) -> Option<Value> {
-    let mentioned = message.text().contains(bot_mention())
+    let mentioned = channel.teams.iter().any(|team| message.text().contains(&team.mention()))
         && message.author != Author::Bot
         && channel.kind != ChannelKind::Direct
         && channel.bot_is_in;
@@ -58,12 +58,13 @@ pub(crate) fn tombstone(gone: &Message) -> Value {
 }
 
 /// The object that both transports carry.
-pub(crate) fn callback(event: &Value, event_id: &str, event_time: u64) -> Value {
-    json!({"token": "legacy", "team_id": TEAM_ID, "context_team_id": TEAM_ID, "context_enterprise_id": null,
+pub(crate) fn callback(event: &Value, event_id: &str, event_time: u64, to: &Team, ext_shared: bool) -> Value {
+    let team = if to.org_wide { Value::Null } else { to.id.as_str().into() };
+    json!({"token": "legacy", "team_id": team, "context_team_id": team, "context_enterprise_id": to.enterprise,
         "api_app_id": APP_ID, "type": "event_callback", "event_id": event_id, "event_time": event_time,
-        "event_context": format!("4-{event_id}"), "is_ext_shared_channel": false,
-        "authorizations": [{"enterprise_id": null, "team_id": TEAM_ID, "user_id": BOT_USER, "is_bot": true,
-            "is_enterprise_install": false}],
+        "event_context": format!("4-{event_id}"), "is_ext_shared_channel": ext_shared,
+        "authorizations": [{"enterprise_id": to.enterprise, "team_id": team, "user_id": to.bot_user, "is_bot": true,
+            "is_enterprise_install": to.org_wide}],
         "event": event})
 }
 

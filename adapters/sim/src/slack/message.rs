@@ -79,16 +79,16 @@ impl Message {
         match &self.author {
             Author::Person(id) => {
                 wire.insert("user".into(), id.as_str().into());
-                wire.insert("team".into(), TEAM_ID.into());
+                wire.entry("team").or_insert(TEAM_ID.into());
             }
             Author::Bot => {
-                wire.insert("user".into(), BOT_USER.into());
-                wire.insert("bot_id".into(), BOT_ID.into());
+                wire.entry("user").or_insert(BOT_USER.into());
+                wire.entry("bot_id").or_insert(BOT_ID.into());
                 wire.insert("app_id".into(), APP_ID.into());
-                wire.insert("team".into(), TEAM_ID.into());
+                wire.entry("team").or_insert(TEAM_ID.into());
                 let profile = json!({"id": BOT_ID, "app_id": APP_ID, "name": "watchfloor", "deleted": false,
                     "updated": 1, "icons": {}, "team_id": TEAM_ID});
-                wire.insert("bot_profile".into(), profile);
+                wire.entry("bot_profile").or_insert(profile);
             }
             Author::OtherBot(id) => {
                 wire.insert("bot_id".into(), id.as_str().into());

@@ -17,6 +17,7 @@ mod methods;
 mod people;
 mod rates;
 mod socket;
+mod teams;
 mod trouble;
 mod world;
 
@@ -34,6 +35,7 @@ pub use self::{
     faults::Fault,
     http::{HttpAnswer, HttpFault},
     message::{Author, Edit, Message, Reaction},
+    teams::Team,
     trouble::EventId,
     world::Call,
 };
@@ -71,6 +73,8 @@ pub struct SlackConfig {
     pub pair_gap: Duration,
     /// A deleted message that has replies comes as a tombstone, otherwise as `message_deleted`.
     pub tombstones: bool,
+    /// Further workspaces that have installed the app.
+    pub teams: Vec<Team>,
     /// What the bot token may do, as the header of every answer says.
     pub scopes: String,
     /// How long the waiting verbs wait before they panic with what they have seen.
@@ -90,6 +94,7 @@ impl Default for SlackConfig {
             mentions: Mentions::MessageFirst,
             pair_gap: Duration::ZERO,
             tombstones: true,
+            teams: Vec::new(),
             scopes: "app_mentions:read,channels:history,groups:history,im:history,mpim:history,channels:read,\
                      groups:read,im:read,mpim:read,im:write,chat:write,files:read,files:write,users:read,\
                      reactions:write,commands"
@@ -136,7 +141,7 @@ impl SlackSim {
         let tasks = owner.0.clone();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let shared = Arc::new(Shared {
-            world: Board::new(World::new(Rates::new(config.enforce_rates), config.mentions)),
+            world: Board::new(World::new(Rates::new(config.enforce_rates), config.mentions, &config.teams)),
             lines: Board::new(Lines::default()),
             api: OnceLock::new(),
             socket: listener.local_addr()?,

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     Mentions, SlackSim, events,
     message::{Author, Edit, Message},
+    teams::Team,
     world::{Channel, ChannelKind, World},
 };
 
@@ -16,7 +17,9 @@ impl SlackSim {
     /// A channel with the bot in it. An id that begins with `G` makes it private.
     pub async fn add_channel(&self, id: &str, name: &str) {
         let kind = if id.starts_with('G') { ChannelKind::Private } else { ChannelKind::Public };
-        let channel = Channel { name: name.to_owned(), kind, archived: false, bot_is_in: true };
+        let teams = vec![Team::default()];
+        let channel =
+            Channel { name: name.to_owned(), kind, archived: false, bot_is_in: true, teams, ext_shared: false };
         self.shared.world.change(|world| world.channels.insert(id.to_owned(), channel));
     }
 
@@ -55,6 +58,7 @@ impl SlackSim {
             let id = world.next_id();
             message.blocks = Some(events::rich_text(text, id));
             message.extra.insert("client_msg_id".into(), format!("c0000000-0000-4000-8000-{id:012}").into());
+            message.extra.extend(world.origin(person));
             message.thread_ts = thread_ts.map(str::to_owned);
             if let Some(parent) = thread_ts.and_then(|ts| world.visible(channel, ts))
                 && let Author::Person(author) = &parent.author

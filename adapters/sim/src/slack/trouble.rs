@@ -2,7 +2,11 @@
 
 use serde_json::json;
 
-use super::{Fault, Mentions, SlackSim, delivery::Frame, world::SentEvent};
+use super::{
+    BOT_TOKEN, Fault, Mentions, SlackSim,
+    delivery::Frame,
+    world::{SentEvent, World},
+};
 
 /// How an event comes a second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +37,7 @@ impl SlackSim {
 
     /// From now on the bot token is answered with `token_revoked`.
     pub async fn revoke_token(&self) {
-        self.shared.world.change(|world| world.revoked = true);
+        self.shared.world.change(|world| world.revoked.insert(BOT_TOKEN.to_owned()));
     }
 
     pub fn set_mentions(&self, mentions: Mentions) {
@@ -55,8 +59,11 @@ impl SlackSim {
         assert!(!again.is_empty(), "no event about {ts} was ever sent");
         for sent in again {
             match id {
-                EventId::Same => self.shared.deliver_as(sent.event, sent.event_id, 1),
-                EventId::New => self.shared.deliver(sent.event),
+                EventId::Same => self.shared.deliver_as(sent, 1),
+                EventId::New => {
+                    let event_id = self.shared.world.change(World::next_event_id);
+                    self.shared.deliver_as(SentEvent { event_id, ..sent }, 0);
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The workspace: people, channels, messages, and what was asked of the Web API. Rules of the methods live elsewhere.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     time::{Duration, Instant},
 };
 
@@ -13,12 +13,19 @@ use super::{
     interact::ResponseUrls,
     message::{Author, Edit, Message},
     rates::Rates,
+    teams::{Home, Team},
 };
 use crate::time;
 
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) people: BTreeMap<String, String>,
+    /// Of those who are not of the first workspace.
+    pub(crate) homes: BTreeMap<String, Home>,
+    pub(crate) hides_teams: bool,
+    pub(crate) teams: Vec<Team>,
+    /// Whose token made the call that is being answered.
+    pub(crate) caller: Team,
     pub(crate) channels: BTreeMap<String, Channel>,
     pub(crate) messages: Vec<Message>,
     pub(crate) calls: Vec<Call>,
@@ -26,7 +33,7 @@ pub(crate) struct World {
     pub(crate) rates: Rates,
     /// Things a real workspace would let pass, but that hint at a mistake of the caller.
     pub(crate) oddities: Vec<String>,
-    pub(crate) revoked: bool,
+    pub(crate) revoked: HashSet<String>,
     pub(crate) mentions: Mentions,
     pub(crate) started: Instant,
     /// Every event that was sent, so that it can be sent again.
@@ -44,6 +51,8 @@ pub(crate) struct Channel {
     pub(crate) kind: ChannelKind,
     pub(crate) archived: bool,
     pub(crate) bot_is_in: bool,
+    pub(crate) teams: Vec<Team>,
+    pub(crate) ext_shared: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,19 +96,24 @@ impl Call {
 pub(crate) struct SentEvent {
     pub(crate) event_id: String,
     pub(crate) event: Value,
+    pub(crate) team: Team,
 }
 
 impl World {
-    pub(crate) fn new(rates: Rates, mentions: Mentions) -> Self {
+    pub(crate) fn new(rates: Rates, mentions: Mentions, further: &[Team]) -> Self {
         Self {
             people: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            hides_teams: false,
+            teams: [Team::default()].into_iter().chain(further.iter().cloned()).collect(),
+            caller: Team::default(),
             channels: BTreeMap::new(),
             messages: Vec::new(),
             calls: Vec::new(),
             faults: HashMap::new(),
             rates,
             oddities: Vec::new(),
-            revoked: false,
+            revoked: HashSet::new(),
             mentions,
             started: Instant::now(),
             sent: Vec::new(),
@@ -128,8 +142,14 @@ impl World {
 
     pub(crate) fn open_dm(&mut self, person: &str) -> String {
         let id = format!("D0{person}");
-        let direct =
-            || Channel { name: person.to_owned(), kind: ChannelKind::Direct, archived: false, bot_is_in: true };
+        let direct = || Channel {
+            name: person.to_owned(),
+            kind: ChannelKind::Direct,
+            archived: false,
+            bot_is_in: true,
+            teams: vec![Team::default()],
+            ext_shared: false,
+        };
         self.channels.entry(id.clone()).or_insert_with(direct);
         id
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 fn own() -> Identity {
-    Identity { user_id: "U0BOT".into(), bot_id: Some("B0BOT".into()), app_id: None, ..Identity::default() }
+    Identity { user_id: "U0BOT".into(), bot_id: Some("B0BOT".into()), team: "T0EXAMPLE1".into(), ..Identity::default() }
 }
 
 fn read(event: Value) -> Option<Inbound> {

@@ -4,6 +4,8 @@
 mod asides;
 mod connection;
 mod desk;
+mod organisations;
 mod receiving;
 mod sending;
 mod webhook;
+mod workspaces;

@@ -80,7 +80,8 @@ pub(super) fn post(world: &mut World, args: &Args) -> Outcome {
     if content.is_empty() {
         return Err(Refused::because("no_text"));
     }
-    let (message, warning) = draft(world, &id, content, args)?;
+    let (mut message, warning) = draft(world, &id, content, args)?;
+    message.extra.extend(world.caller.sign().as_object().cloned().unwrap_or_default());
     let Some(channel) = world.channels.get(&id) else { return Err(Refused::because("channel_not_found")) };
     let event = events::posted(&message, channel);
     let mut wire = message.wire();

@@ -56,7 +56,7 @@ pub(crate) fn perform(method: &str, world: &mut World, args: &Args) -> Outcome {
         "conversations.open" => conversations::open(world, args),
         "reactions.add" => other::react(world, args),
         "reactions.remove" => other::unreact(world, args),
-        "auth.test" => other::auth_test(),
+        "auth.test" => other::auth_test(world),
         "users.info" => other::user(world, args),
         "bots.info" => other::bot(args),
         "api.test" => answer(json!({"args": args.0})),
@@ -70,7 +70,9 @@ pub(crate) fn perform(method: &str, world: &mut World, args: &Args) -> Outcome {
 /// The channel of a call, if the bot may act there.
 fn place<'w>(world: &'w World, args: &Args) -> Result<(String, &'w Channel), Refused> {
     let id = args.text("channel").unwrap_or_default();
-    let channel = world.channels.get(id).ok_or(Refused::because("channel_not_found"))?;
+    // A token sees its own workspace alone.
+    let channel = world.channels.get(id).filter(|channel| channel.teams.contains(&world.caller));
+    let channel = channel.ok_or(Refused::because("channel_not_found"))?;
     Ok((id.to_owned(), channel))
 }
 

@@ -3,11 +3,16 @@
 use serde_json::json;
 
 use super::{Outcome, Refused, answer, open_place};
-use crate::slack::{APP_ID, BOT_ID, BOT_USER, TEAM_ID, args::Args, message::Reaction, world::World};
+use crate::slack::{APP_ID, BOT_ID, BOT_USER, args::Args, message::Reaction, world::World};
 
-pub(super) fn auth_test() -> Outcome {
-    answer(json!({"url": "https://sim.slack.example/", "team": "Sim", "user": "watchfloor", "team_id": TEAM_ID,
-        "user_id": BOT_USER, "bot_id": BOT_ID, "is_enterprise_install": false}))
+pub(super) fn auth_test(world: &World) -> Outcome {
+    let caller = &world.caller;
+    let mut body = json!({"url": "https://sim.slack.example/", "team": "Sim", "user": "watchfloor", "team_id": caller.id,
+        "user_id": caller.bot_user, "bot_id": caller.bot_id, "is_enterprise_install": caller.org_wide});
+    if let Some(enterprise) = &caller.enterprise {
+        body["enterprise_id"] = enterprise.as_str().into();
+    }
+    answer(body)
 }
 
 pub(super) fn user(world: &World, args: &Args) -> Outcome {
@@ -16,9 +21,14 @@ pub(super) fn user(world: &World, args: &Args) -> Outcome {
     let name = if bot { Some("watchfloor") } else { world.people.get(id).map(String::as_str) };
     let name = name.ok_or(Refused::because("user_not_found"))?;
     let handle = name.to_lowercase().replace(' ', ".");
-    answer(json!({"user": {"id": id, "team_id": TEAM_ID, "name": handle, "real_name": name, "deleted": false,
+    let home = world.home(id);
+    let stranger =
+        home.team != world.caller.id && (home.enterprise.is_none() || home.enterprise != world.caller.enterprise);
+    let organisation = home.enterprise.map_or(json!({}), |id| json!({"enterprise_id": id}));
+    answer(json!({"user": {"id": id, "team_id": home.team, "is_stranger": stranger, "enterprise_user": organisation,
+        "name": handle, "real_name": name, "deleted": false,
         "is_bot": bot, "is_app_user": false, "tz": "Etc/UTC", "tz_label": "UTC", "tz_offset": 0, "updated": 1,
-        "locale": "en-US", "profile": {"display_name": handle, "real_name": name, "team": TEAM_ID}}}))
+        "locale": "en-US", "profile": {"display_name": handle, "real_name": name, "team": home.team}}}))
 }
 
 pub(super) fn bot(args: &Args) -> Outcome {

@@ -1,0 +1,192 @@
+//! One app in several workspaces, and in a whole organisation.
+
+use watchfloor_channel::{
+    Addressed, Body, ChannelAdapter, ChannelState, DeliveryKey, Operation, Outbound, ReceiveError, Sign, Urgency,
+};
+use watchfloor_sim::slack::{BOT_TOKEN, EventId, Fault, Mentions, Team};
+use watchfloor_slack::Workspace;
+
+use crate::desk::{ALICE, Bot, OPS, conversation, workspace};
+
+const MAYA: &str = "U0MAYA";
+
+fn two() -> Team {
+    Team::new("T0TWO")
+}
+
+fn further(label: &str, bot_token: &str) -> Workspace {
+    Workspace { label: label.into(), bot_token: bot_token.into() }
+}
+
+/// The app is installed in two workspaces, the bot knows the tokens of `further`.
+async fn idle(further: Vec<Workspace>) -> Bot {
+    let mut workspace = workspace();
+    workspace.teams.push(two());
+    let bot = Bot::idle(workspace, |config| config.workspaces = further).await;
+    bot.slack.add_person_of("T0TWO", None, MAYA, "Maya").await;
+    bot.slack.add_channel_of(&[&two()], "C0TWO", "two").await;
+    bot
+}
+
+async fn in_both() -> Bot {
+    let mut bot = idle(vec![further("two", &two().bot_token)]).await;
+    bot.start();
+    bot.slack.wait_for_calls("auth.test", 2).await;
+    bot.slack.connected(1).await;
+    bot.state(|state| *state == ChannelState::Connected).await;
+    bot
+}
+
+fn is_degraded(state: &ChannelState, word: &str) -> bool {
+    matches!(state, ChannelState::Degraded(why) if why.starts_with("two: ") && why.contains(word))
+}
+
+#[tokio::test]
+async fn each_workspace_is_served_with_its_own_token_and_its_ids_are_kept_apart() {
+    let bot = in_both().await;
+    let asked = bot.slack.say(MAYA, "C0TWO", &format!("{} why?", two().mention())).await;
+    let came = bot.desk.inbound(1).await.remove(0);
+    assert_eq!(came.conversation, conversation("T0TWO/C0TWO", &asked));
+    assert_eq!((came.message.room.as_str(), came.author.id.as_str()), ("T0TWO/C0TWO", "T0TWO/U0MAYA"));
+    assert_eq!((came.addressed, came.text.as_str(), came.author.is_outsider), (Addressed::Mention, "why?", false));
+
+    let post = Outbound {
+        conversation: came.conversation.clone(),
+        operation: Operation::Post(DeliveryKey("k1".into())),
+        body: Body::Plain(format!("{} looking", bot.adapter.mention(&came.author.id))),
+        urgency: Urgency::Final,
+    };
+    let posted = bot.adapter.send(&post).await.unwrap();
+    assert_eq!(posted.room, "T0TWO/C0TWO");
+    assert_eq!(bot.slack.message(&posted.id).text(), "<@U0MAYA> looking");
+    let edit = Outbound { operation: Operation::Edit(posted.clone()), body: Body::Plain("found".into()), ..post };
+    bot.adapter.send(&edit).await.unwrap();
+    bot.adapter.react(&came.message, Sign::Done).await.unwrap();
+    bot.slack.wait_for_reactions(&asked, &["white_check_mark"]).await;
+    let found = bot.adapter.find(&came.conversation, &DeliveryKey("k1".into())).await.unwrap();
+    assert_eq!(found, Some(posted.clone()));
+    let thread = bot.adapter.thread(&came.conversation, 10).await.unwrap();
+    let said: Vec<_> =
+        thread.iter().map(|said| (said.author.id.as_str(), said.author.name.as_deref(), said.author.is_self)).collect();
+    assert_eq!(said, [("T0TWO/U0MAYA", Some("maya"), false), ("T0TWO/U0TWOBOT", Some("watchfloor"), true)]);
+    assert_eq!(thread[0].message_key, came.message_key);
+    // Its own post came back as its own.
+    assert!(bot.desk.inbound(2).await[1].author.is_self);
+    bot.adapter.send(&Outbound { operation: Operation::Delete(posted.clone()), ..edit }).await.unwrap();
+    assert!(bot.slack.message(&posted.id).deleted);
+}
+
+#[tokio::test]
+async fn the_workspace_of_bot_token_keeps_bare_ids() {
+    let bot = in_both().await;
+    bot.mention("why?").await;
+    let came = bot.desk.inbound(1).await.remove(0);
+    assert_eq!((came.conversation.room.as_str(), came.author.id.as_str()), (OPS, ALICE));
+}
+
+#[tokio::test]
+async fn a_workspace_that_does_not_take_its_token_leaves_the_others_at_work() {
+    let mut bot = idle(vec![further("two", "xoxb-wrong")]).await;
+    bot.start();
+    bot.state(|state| is_degraded(state, "install the app again")).await;
+    bot.mention("why?").await;
+    assert_eq!(bot.desk.texts(1).await, ["why?"]);
+}
+
+#[tokio::test]
+async fn a_further_workspace_works_while_the_first_is_out() {
+    let mut bot = idle(vec![further("two", &two().bot_token)]).await;
+    bot.slack.revoke_token().await;
+    bot.start();
+    bot.state(|state| matches!(state, ChannelState::Degraded(why) if why.starts_with("bot_token: "))).await;
+    bot.slack.say(MAYA, "C0TWO", &format!("{} why?", two().mention())).await;
+    assert_eq!(bot.desk.inbound(1).await[0].conversation.room, "T0TWO/C0TWO");
+}
+
+#[tokio::test]
+async fn receiving_ends_when_every_workspace_is_out() {
+    let mut bot = idle(vec![further("two", "xoxb-wrong")]).await;
+    bot.slack.revoke_token().await;
+    bot.start();
+    let Err(ReceiveError::Refused(refusal)) = bot.ended().await else { panic!() };
+    assert_eq!(refusal.code, "token_revoked");
+}
+
+#[tokio::test]
+async fn a_workspace_that_is_slow_to_sign_in_is_waited_for() {
+    let mut bot = idle(vec![further("two", &two().bot_token)]).await;
+    bot.slack.fault_times("auth.test", Fault::Error("internal_error"), 6);
+    bot.start();
+    bot.state(|state| *state == ChannelState::Connected).await;
+    bot.slack.say(MAYA, "C0TWO", &format!("{} why?", two().mention())).await;
+    assert_eq!(bot.desk.texts(1).await, ["why?"]);
+}
+
+#[tokio::test]
+async fn two_tokens_of_one_workspace_are_one_too_many() {
+    let mut bot = idle(vec![further("two", BOT_TOKEN)]).await;
+    bot.start();
+    bot.state(|state| is_degraded(state, "T0SIM, as that of bot_token is: remove one of the two")).await;
+    bot.mention("why?").await;
+    assert_eq!(bot.desk.inbound(1).await[0].conversation.room, OPS);
+}
+
+#[tokio::test]
+async fn an_event_of_a_workspace_nobody_configured_is_acknowledged_and_told_to_nobody() {
+    let mut bot = idle(vec![]).await;
+    bot.start();
+    bot.state(|state| *state == ChannelState::Connected).await;
+    bot.slack.say(MAYA, "C0TWO", &format!("{} why?", two().mention())).await;
+    bot.slack.wait_for_acks(1).await;
+    bot.mention("and here?").await;
+    assert_eq!(bot.desk.texts(1).await, ["and here?"]);
+}
+
+#[tokio::test]
+async fn what_is_said_in_a_room_of_two_installations_is_one_message() {
+    for mentions in [Mentions::OnlyMention, Mentions::MessageFirst] {
+        let bot = in_both().await;
+        bot.slack.set_mentions(mentions);
+        bot.slack.add_channel_of(&[&Team::default(), &two()], "C0BOTH", "both").await;
+        bot.slack.share("C0BOTH").await;
+        for (bot_user, room, thread) in [("U0BOT", "C0BOTH", 0), ("U0TWOBOT", "T0TWO/C0BOTH", 1)] {
+            let copies = if mentions == Mentions::OnlyMention { 2 } else { 4 };
+            let person = if thread == 0 { ALICE } else { MAYA };
+            let ts = bot.slack.say(person, "C0BOTH", &format!("<@{bot_user}> why?")).await;
+            let came = bot.desk.inbound(copies * (thread + 1)).await.split_off(copies * thread);
+            for inbound in came {
+                assert_eq!(inbound.message_key, format!("C0BOTH/{ts}"));
+                assert_eq!(inbound.conversation, conversation(room, &ts));
+                assert_eq!((inbound.addressed, inbound.author.is_outsider), (Addressed::Mention, false));
+            }
+        }
+    }
+}
+
+/// Installed in the organisation as a whole: events name no workspace.
+#[tokio::test]
+async fn one_token_serves_every_workspace_of_an_organisation() {
+    let grid = Team { enterprise: Some("E0ORG".into()), org_wide: true, ..Team::new("T0GRID") };
+    let mut workspace = workspace();
+    workspace.teams.push(grid.clone());
+    let mut bot = Bot::idle(workspace, |config| config.bot_token = grid.bot_token.clone().into()).await;
+    bot.slack.add_person_of("T0SALES", Some("E0ORG"), "W0SAM", "Sam").await;
+    bot.slack.add_channel_of(&[&grid], "C0GRID", "grid").await;
+    bot.start();
+    bot.state(|state| *state == ChannelState::Connected).await;
+    let ts = bot.slack.say("W0SAM", "C0GRID", &format!("{} why?", grid.mention())).await;
+    bot.slack.redeliver(&ts, EventId::New).await;
+    let came = bot.desk.inbound(2).await;
+    for inbound in &came {
+        assert_eq!(inbound.conversation, conversation("C0GRID", &ts));
+        assert_eq!((inbound.author.id.as_str(), inbound.author.is_outsider), ("W0SAM", false));
+        assert_eq!(inbound.message_key, came[0].message_key);
+    }
+    let post = Outbound {
+        conversation: came[0].conversation.clone(),
+        operation: Operation::Post(DeliveryKey("k1".into())),
+        body: Body::Plain("looking".into()),
+        urgency: Urgency::Final,
+    };
+    assert_eq!(bot.adapter.send(&post).await.unwrap().room, "C0GRID");
+}
