@@ -52,7 +52,7 @@ impl House {
         let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.unwrap_or_default().to_owned();
         let status = response.status();
-        let bytes = body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        let bytes = body::to_bytes(response.into_body(), 4 << 20).await.unwrap();
         Answer { status, kind, text: String::from_utf8(bytes.to_vec()).unwrap() }
     }
 

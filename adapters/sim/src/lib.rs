@@ -4,15 +4,15 @@
 //! mistakes included, and knows nothing of the bot's own types.
 //!
 //! * [`SlackSim`]: a workspace. Web API with the documented limits and errors; Socket Mode with acknowledgements,
-//!   redelivery, pings and recycling; both events for one mention; the bot's own messages as events.
+//!   redelivery, pings and recycling, or signed HTTP requests (`subscribe`); clicks, commands and response addresses; both events for one mention; the bot's own messages as events.
 //! * [`ModelSim`]: OpenAI's chat completions. Answers come from a script; every request is refereed, and a violation
 //!   is refused *and* kept as a complaint.
 //! * [`TelemetrySim`]: Prometheus and Alertmanager over a recorded world whose times are relative to now.
 //!
 //! # Verbs
 //!
-//! A story is told in the platform's words. People act (`say`, `reply`, `edit`, `delete`, `press`), things go wrong
-//! on purpose (`fault`, `redeliver`, `cut_connections`, `go_silent`, `hold`, `down`), and the test looks:
+//! A story is told in the platform's words. People act (`say`, `reply`, `edit`, `delete`, `press`, `slash`), things go wrong
+//! on purpose (`fault`, `http_fault`, `redeliver`, `cut_connections`, `go_silent`, `hold`, `down`), and the test looks:
 //!
 //! ```text
 //! let ts = slack.say("U0ALICE", "C0OPS", "<@U0BOT> why is checkout slow?").await;

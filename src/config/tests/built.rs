@@ -33,6 +33,24 @@ fn slack_over_http_needs_a_signing_secret_and_no_app_token() {
 }
 
 #[test]
+fn the_request_url_for_slacks_settings_is_said() {
+    let said = |server: &str| {
+        let text = format!(
+            "[server]\n{server}\n[[channels]]\nkind = \"slack\"\nname = \"ops\"\nmode = \"events\"\nbot_token = \"b\"\n\
+             signing_secret = \"canary\"\n[[channels]]\nkind = \"slack\"\nmode = \"events\"\n"
+        );
+        let lines = describe(&loaded(&text, &[]));
+        assert!(!lines.iter().any(|line| line.contains("canary")), "{lines:?}");
+        lines.into_iter().filter(|line| line.contains("request URL")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said("public_url = \"https://bot.example.org/watch/\""),
+        ["ops: request URL: https://bot.example.org/watch/channels/ops/events"]
+    );
+    assert_eq!(said(""), ["ops: request URL: /channels/ops/events (set server.public_url to see all of it)"]);
+}
+
+#[test]
 fn a_setting_that_would_let_somebody_down_stops_the_start() {
     let text = "[server]\nextra_ca_file = \"ca.pem\"\n[models]\nfallbacks = [\"openai/x\"]\n[hooks]\n\
                 alertmanager_token = \"t\"\npagerduty_secret = \"t\"\n[[channels]]\nkind = \"slack\"\n\

@@ -105,7 +105,7 @@ async fn a_command_is_answered_in_its_acknowledgement() {
 }
 
 #[tokio::test]
-async fn a_refused_follow_up_is_not_repeated() {
+async fn a_follow_up_whose_answer_is_lost_is_not_repeated() {
     let bot = Bot::connected_by(WIRES[0], workspace()).await;
     let ts = bot.mention("why?").await;
     let posted = bot.post(&ts, "k1", "approve?").await.unwrap();
