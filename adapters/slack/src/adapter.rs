@@ -25,12 +25,10 @@ use crate::{
     history,
     link::Shared,
     names::Names,
+    outgoing::Content,
     render, socket,
     wire::{Account, Opened, Posted},
 };
-
-/// Slack's own limit for a text that can be edited, in UTF-16 units after escaping. [`Features::max_text`] stays below.
-const MAX_TEXT: usize = 4_000;
 
 /// How long deliveries may still write down what they hold when receiving ends.
 const LAST_DELIVERIES: Duration = Duration::from_millis(150);
@@ -104,10 +102,10 @@ impl SlackAdapter {
         }
     }
 
-    async fn post(&self, to: &ConversationId, key: &DeliveryKey, text: &str) -> Result<MessageId, SendError> {
+    async fn post(&self, to: &ConversationId, key: &DeliveryKey, content: &Content) -> Result<MessageId, SendError> {
         let mut request = json!({
             "channel": to.room,
-            "text": text,
+            "text": content.text,
             "unfurl_links": false,
             "unfurl_media": false,
             "metadata": {"event_type": history::EVENT_TYPE, "event_payload": {"key": key.0}},
@@ -115,7 +113,7 @@ impl SlackAdapter {
         if !to.thread.is_empty() {
             request["thread_ts"] = json!(to.thread);
         }
-        let posted: Posted = self.api.post("chat.postMessage", &request).await.map_err(CallError::of_write)?;
+        let posted: Posted = content.call(&self.api, "chat.postMessage", request).await.map_err(CallError::of_write)?;
         if posted.ts.is_empty() {
             return Err(SendError::Uncertain("the answer does not name the message".to_owned()));
         }
@@ -138,10 +136,10 @@ impl SlackAdapter {
         SendError::Refused(errors::thread_gone())
     }
 
-    /// Text alone: it also clears the blocks a message may have.
-    async fn edit(&self, message: &MessageId, text: &str) -> Result<(), SendError> {
-        let request = json!({"channel": message.room, "ts": message.id, "text": text});
-        let _: Value = self.api.post("chat.update", &request).await.map_err(CallError::of_write)?;
+    /// Text alone also clears the blocks a message may have.
+    async fn edit(&self, message: &MessageId, content: &Content) -> Result<(), SendError> {
+        let request = json!({"channel": message.room, "ts": message.id, "text": content.text});
+        let _: Value = content.call(&self.api, "chat.update", request).await.map_err(CallError::of_write)?;
         Ok(())
     }
 
@@ -209,23 +207,9 @@ impl ChannelAdapter for SlackAdapter {
     }
 
     async fn send(&self, message: &Outbound) -> Result<MessageId, SendError> {
-        let text = || {
-            let text = render::body(&message.body);
-            if text.trim().is_empty() {
-                let refusal = errors::refused(RefusalKind::Content, "no_text", "there is nothing to show");
-                return Err(SendError::Refused(refusal));
-            }
-            // A longer post would be cut silently, a longer edit refused.
-            if TextUnit::Utf16.measure(&text) > MAX_TEXT {
-                let refusal =
-                    errors::refused(RefusalKind::TooLong, "msg_too_long", "the text is too long for one message");
-                return Err(SendError::Refused(refusal));
-            }
-            Ok(text)
-        };
         match &message.operation {
-            Operation::Post(key) => self.post(&message.conversation, key, &text()?).await,
-            Operation::Edit(edited) => self.edit(edited, &text()?).await.map(|()| edited.clone()),
+            Operation::Post(key) => self.post(&message.conversation, key, &Content::of(&message.body)?).await,
+            Operation::Edit(edited) => self.edit(edited, &Content::of(&message.body)?).await.map(|()| edited.clone()),
             Operation::Delete(deleted) => self.delete(deleted).await.map(|()| deleted.clone()),
         }
     }

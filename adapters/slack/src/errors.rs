@@ -43,6 +43,18 @@ impl CallError {
         }
     }
 
+    /// The blocks are at fault; the same text without them may pass.
+    pub(crate) fn is_about_blocks(&self) -> bool {
+        let codes = [
+            "invalid_blocks",
+            "invalid_blocks_format",
+            "msg_blocks_too_long",
+            "block_mismatch",
+            "markdown_text_conflict",
+        ];
+        codes.iter().any(|code| self.has_code(code))
+    }
+
     pub(crate) fn has_code(&self, code: &str) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == code)
     }

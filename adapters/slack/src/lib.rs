@@ -10,6 +10,7 @@ mod events;
 mod history;
 mod link;
 mod names;
+mod outgoing;
 mod render;
 mod socket;
 mod text_in;
