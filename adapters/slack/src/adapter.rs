@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    pin::pin,
     sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
@@ -81,6 +82,18 @@ impl SlackAdapter {
             .await
     }
 
+    /// Returns once the account is out. One method's word is not enough: some don't take every kind of token.
+    async fn signed_out(&self) -> Refusal {
+        loop {
+            self.api.signed_out().await;
+            if let Err(CallError::Refused(refusal)) = self.api.get::<Account>("auth.test", &[]).await
+                && refusal.kind == RefusalKind::Credentials
+            {
+                return refusal;
+            }
+        }
+    }
+
     /// Nothing can be told apart from our own messages before we know our ids.
     async fn sign_in(&self, stop: &CancellationToken) -> Result<Option<Identity>, Refusal> {
         let mut backoff = Backoff::new(self.config.reconnect.first, self.config.reconnect.longest);
@@ -110,30 +123,39 @@ impl SlackAdapter {
             "unfurl_media": false,
             "metadata": {"event_type": history::EVENT_TYPE, "event_payload": {"key": key.0}},
         });
-        if !to.thread.is_empty() {
+        let mut threaded = !to.thread.is_empty();
+        if threaded {
             request["thread_ts"] = json!(to.thread);
         }
-        let posted: Posted = content.call(&self.api, "chat.postMessage", request).await.map_err(CallError::of_write)?;
+        let mut posted: Result<Posted, _> = content.call(&self.api, "chat.postMessage", request.clone()).await;
+        // Where a channel has no threads, everything is said to everybody, and so was the question.
+        if threaded && posted.as_ref().is_err_and(|error| error.has_code("restricted_action_non_threadable_channel")) {
+            threaded = false;
+            history::mark_unthreaded(&mut request);
+            posted = content.call(&self.api, "chat.postMessage", request).await;
+        }
+        let posted = posted.map_err(CallError::of_write)?;
         if posted.ts.is_empty() {
             return Err(SendError::Uncertain("the answer does not name the message".to_owned()));
-        }
-        if let Some(warning) = &posted.warning {
-            warn!(channel.id = %self.config.id, warning, "Slack took the message with a warning");
         }
         let room = if posted.channel.is_empty() { to.room.clone() } else { posted.channel };
         let message = MessageId { room, id: posted.ts };
         // Where the thread's first message was deleted, the post lands in the channel, for everybody to see.
-        if !to.thread.is_empty() && posted.message.is_some_and(|message| message.thread_ts.is_none()) {
-            return Err(self.take_back(&message).await);
+        if threaded && posted.message.is_some_and(|message| message.thread_ts.is_none()) {
+            self.take_back(&message).await;
+            return Err(SendError::Refused(errors::thread_gone()));
+        }
+        if posted.warning.is_some_and(|warning| warning.contains("message_truncated")) {
+            self.take_back(&message).await;
+            return Err(SendError::Refused(errors::cut_short()));
         }
         Ok(message)
     }
 
-    async fn take_back(&self, stray: &MessageId) -> SendError {
+    async fn take_back(&self, stray: &MessageId) {
         if let Err(error) = self.delete(stray).await {
             warn!(channel.id = %self.config.id, message.id = stray.id, %error, "a stray message could not be removed");
         }
-        SendError::Refused(errors::thread_gone())
     }
 
     /// Text alone also clears the blocks a message may have.
@@ -173,19 +195,27 @@ impl ChannelAdapter for SlackAdapter {
         let deliveries = TaskTracker::new();
         let received = async {
             let Some(identity) = self.sign_in(&stop).await? else { return Ok(()) };
+            let sockets = stop.child_token();
             let shared = Arc::new(Shared {
                 api: self.api.clone(),
                 config: self.config.clone(),
                 identity,
                 names: self.names.clone(),
                 inbox,
-                stop,
+                stop: sockets.clone(),
                 deliveries: deliveries.clone(),
                 give_up: give_up.clone(),
                 kinds: Mutex::new(HashSet::new()),
                 crowded: AtomicBool::new(false),
             });
-            socket::keep_open(shared, &self.state).await
+            let mut open = pin!(socket::keep_open(shared, &self.state));
+            tokio::select! {
+                ended = &mut open => ended,
+                refusal = self.signed_out() => {
+                    sockets.cancel();
+                    open.await.and(Err(refusal))
+                }
+            }
         };
         let received = Box::pin(received).await;
         deliveries.close();
@@ -221,12 +251,16 @@ impl ChannelAdapter for SlackAdapter {
     ) -> Result<Option<MessageId>, SendError> {
         let found = history::find(&self.api, conversation, delivery).await?;
         if found.is_some() || conversation.thread.is_empty() {
-            return Ok(found);
+            return Ok(found.map(|found| found.id));
         }
         // Posted under a deleted message? Then it lies in the channel.
         let room = ConversationId { thread: String::new(), ..conversation.clone() };
         match history::find(&self.api, &room, delivery).await? {
-            Some(stray) => Err(self.take_back(&stray).await),
+            Some(found) if found.unthreaded => Ok(Some(found.id)),
+            Some(stray) => {
+                self.take_back(&stray.id).await;
+                Err(SendError::Refused(errors::thread_gone()))
+            }
             None => Ok(None),
         }
     }

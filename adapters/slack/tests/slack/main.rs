@@ -4,4 +4,5 @@
 mod connection;
 mod desk;
 mod receiving;
+mod refusals;
 mod sending;
