@@ -28,7 +28,7 @@ use crate::{
     names::Names,
     outgoing::Content,
     render, socket,
-    wire::{Account, Opened, Posted},
+    wire::{Account, Chat, Opened, Posted},
 };
 
 /// How long deliveries may still write down what they hold when receiving ends.
@@ -282,6 +282,15 @@ impl ChannelAdapter for SlackAdapter {
             Err(error) if !error.has_code("already_reacted") => Err(error.of_write()),
             _ => Ok(()),
         }
+    }
+
+    async fn private_chat(&self, person: &str) -> Result<ConversationId, SendError> {
+        let opened: Chat =
+            self.api.post("conversations.open", &json!({"users": person})).await.map_err(CallError::of_read)?;
+        if opened.channel.id.is_empty() {
+            return Err(SendError::Unavailable("the answer names no chat".to_owned()));
+        }
+        Ok(ConversationId { channel: self.config.id.clone(), room: opened.channel.id, thread: String::new() })
     }
 
     fn measure(&self, body: &Body) -> usize {
