@@ -54,22 +54,21 @@ pub struct Reaction {
 }
 
 impl Edit {
-    /// Whether the blocks say what the text says, word by word and in its order. Without blocks there is nothing to compare.
+    /// Whether the blocks say what the text says, letter by letter and in its order. Without blocks there is nothing to compare.
     pub fn blocks_agree(&self) -> bool {
         let Some(blocks) = &self.blocks else { return true };
         let mut told = String::new();
         collect_texts(blocks, &mut told);
-        let told = words(&told);
-        let said = words(&self.text);
-        let mut rest = told.iter();
-        // A head that is repeated where a table is cut is no new word.
-        said.iter().all(|word| rest.any(|told| told == word)) && told.iter().all(|word| said.contains(word))
+        let (said, shown) = (letters(&self.text), letters(&told));
+        let mut rest = shown.chars();
+        // Where a table is cut its head comes again: more of the same is no disagreement.
+        said.chars().all(|c| rest.any(|shown| shown == c))
+            && told.split_whitespace().all(|word| said.contains(&letters(word)))
     }
 }
 
-fn words(text: &str) -> Vec<String> {
-    let bare = text.split_whitespace().map(|word| word.chars().filter(|c| c.is_alphanumeric()).collect::<String>());
-    bare.filter(|word| !word.is_empty()).collect()
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 impl Message {
