@@ -116,6 +116,18 @@ pub fn sources_heading() -> &'static str {
     "Sources"
 }
 
+/// Cited, but nothing that any tool showed.
+pub fn no_such_evidence(ids: &str) -> String {
+    format!("{ids}: no result of this conversation. Don't rely on what I said it shows.")
+}
+
+/// To the asker in private, where her room takes no answer.
+pub fn could_not_answer_there(question: &str, why: &str) -> String {
+    format!(
+        "I can't answer in the room where you asked \u{201C}{question}\u{201D}: {why}. Once that is mended, ask me there again."
+    )
+}
+
 /// A time span as a person says it: `90 s`, `15 min`, `2 h`.
 pub fn spell(span: Duration) -> String {
     let seconds = span.as_secs();

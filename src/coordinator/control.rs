@@ -9,6 +9,8 @@ use watchfloor_channel::Refusal;
 pub(super) enum Why {
     /// Somebody said stop: her id, and how she is shown in this chat.
     Said { id: String, by: String },
+    /// The question was removed from the chat.
+    Retracted,
     /// Nothing can be shown in this conversation.
     CantPost(Refusal),
     /// The process ends. The turn stays open and goes on after the next start.

@@ -12,7 +12,7 @@ use super::{
     control::{Control, Why},
     prompt,
     router::Bell,
-    steer::{inbound, user_row},
+    steer::{self, inbound, user_row},
     turn::{Closed, Turn},
 };
 use crate::store::{
@@ -32,6 +32,16 @@ pub(super) struct Actor {
     pub closing: CancellationToken,
     /// Running turns are told to end.
     pub ending: CancellationToken,
+}
+
+/// What was heard while a turn runs.
+struct Ear {
+    control: Control,
+    /// The one message that the turn answers, if it is one.
+    answers: Option<String>,
+    seen: HashSet<String>,
+    /// Rows that are done with the turn.
+    stops: Vec<String>,
 }
 
 /// What one round led to.
@@ -88,6 +98,12 @@ impl Actor {
         let (overheard, pending): (Vec<_>, Vec<_>) =
             inbox.waiting(channel, room, thread).await?.into_iter().partition(|row| row.kind == InboxKind::Overheard);
         let Some(first) = pending.first() else { return Ok(Work::Nothing) };
+        let retracted = steer::retracted(&pending);
+        if !retracted.is_empty() {
+            // Before anything is opened: what was taken back while it waited is not answered.
+            inbox.finish(&retracted).await?;
+            return Ok(Work::Done);
+        }
         if first.kind == InboxKind::Stop {
             store.inbox().finish(std::slice::from_ref(&first.id)).await?;
             self.react(first, Sign::Done);
@@ -188,21 +204,20 @@ impl Actor {
     /// Runs a turn and listens meanwhile. The turn is a task of its own: reading the inbox never holds it up, and a panic
     /// in it does not take the conversation with it.
     async fn attend(&self, turn: Turn, look_now: bool) -> Result<Work, StoreError> {
-        let (control, turn_id) = (turn.control(), turn.id().to_owned());
+        let (control, turn_id, answers) = (turn.control(), turn.id().to_owned(), turn.answers());
         let mut running = JoinSet::new();
         running.spawn(turn.run(self.ending.clone()));
-        let mut seen = HashSet::new();
-        let mut stops = Vec::new();
-        let mut heard = !look_now || self.listen(&control, &mut seen, &mut stops).await;
+        let mut ear = Ear { control: control.clone(), answers, seen: HashSet::new(), stops: Vec::new() };
+        let mut heard = !look_now || self.listen(&mut ear).await;
         let ended = loop {
             tokio::select! {
                 ended = running.join_next() => break ended,
                 () = self.bell.heard() => {
                     self.bell.clear();
-                    heard = self.listen(&control, &mut seen, &mut stops).await;
+                    heard = self.listen(&mut ear).await;
                 }
                 () = tokio::time::sleep(LISTEN_AGAIN), if !heard => {
-                    heard = self.listen(&control, &mut seen, &mut stops).await;
+                    heard = self.listen(&mut ear).await;
                 }
                 () = self.ending.cancelled(), if control.why().is_none() => control.stop(Why::Shutdown),
             }
@@ -217,8 +232,8 @@ impl Actor {
         };
         Ok(match closed {
             Closed::Yes => {
-                if !stops.is_empty() {
-                    self.services.store.inbox().finish(&stops).await?;
+                if !ear.stops.is_empty() {
+                    self.services.store.inbox().finish(&ear.stops).await?;
                 }
                 Work::Done
             }
@@ -228,7 +243,7 @@ impl Actor {
     }
 
     /// Who says stop is heard at once; everybody else sees that her message was taken. False: the inbox can't be read now.
-    async fn listen(&self, control: &Control, seen: &mut HashSet<String>, stops: &mut Vec<String>) -> bool {
+    async fn listen(&self, ear: &mut Ear) -> bool {
         let pending = match self.pending().await {
             Ok(pending) => pending,
             Err(error) => {
@@ -237,15 +252,22 @@ impl Actor {
             }
         };
         for row in pending {
-            if !seen.insert(row.id.clone()) {
+            if !ear.seen.insert(row.id.clone()) {
                 continue;
             }
             match row.kind {
                 InboxKind::Stop => {
                     let by = self.mention(&row.author_id);
-                    control.stop(Why::Said { id: row.author_id.clone(), by });
+                    ear.control.stop(Why::Said { id: row.author_id.clone(), by });
                     self.react(&row, Sign::Done);
-                    stops.push(row.id);
+                    ear.stops.push(row.id);
+                }
+                // Another question's is looked at when its turn would begin.
+                InboxKind::Retraction => {
+                    if inbound(&row).is_some_and(|gone| ear.answers.as_ref() == Some(&gone.message_key)) {
+                        ear.control.stop(Why::Retracted);
+                        ear.stops.push(row.id);
+                    }
                 }
                 _ => self.react(&row, Sign::Taken),
             }

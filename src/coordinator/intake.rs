@@ -96,6 +96,9 @@ impl Intake {
         if inbound.author.is_self {
             return Ok(Verdict::Ignored);
         }
+        if inbound.kind == InboundKind::Deleted {
+            return self.retract(inbound).await;
+        }
         let admission = channel.access.admits(inbound.private, &at.room, &inbound.author);
         if admission == Admission::RoomClosed {
             self.log_closed_room(&inbound);
@@ -136,6 +139,25 @@ impl Intake {
                 Ok(Verdict::Duplicate)
             }
         }
+    }
+
+    /// Who takes a question back wants no answer. Only what we took can be taken back.
+    async fn retract(&self, inbound: Inbound) -> Result<Verdict, StoreError> {
+        let at = &inbound.conversation;
+        let inbox = self.services.store.inbox();
+        if !inbox.seen(at.channel.as_str(), &inbound.message_key).await? {
+            return Ok(Verdict::Ignored);
+        }
+        let row = self.row(&inbound, InboxKind::Retraction);
+        // The key itself is the message's claim. What she took back is not kept a second time.
+        let row = NewInbox { message_key: format!("{}/deleted", row.message_key), text: String::new(), ..row };
+        Ok(match inbox.claim(&row).await? {
+            Claim::Taken { .. } => {
+                self.router.wake(at);
+                Verdict::Taken
+            }
+            Claim::Duplicate => Verdict::Duplicate,
+        })
     }
 
     fn row(&self, inbound: &Inbound, kind: InboxKind) -> NewInbox {

@@ -141,6 +141,37 @@ impl Route {
         Ok(())
     }
 
+    /// Removes what stands in the chat of a turn that nobody waits for any more. As far as the platform lets us.
+    pub(super) async fn take_away(&self) {
+        let rows = match self.services.store.deliveries().of_turn(&self.turn_id).await {
+            Ok(rows) => rows,
+            Err(error) => {
+                tracing::warn!(turn.id = %self.turn_id, %error, "what was posted for a retracted question stays");
+                return;
+            }
+        };
+        for row in rows {
+            let owed = Owed::from(&row);
+            let Some(id) = self.stands_as(&owed).await else { continue };
+            let gone = self.message(Operation::Delete(id), Body::Plain(String::new()), Urgency::Final);
+            if let Err(error) = self.outlet.send(&gone).await {
+                tracing::warn!(turn.id = %self.turn_id, %error, "what was posted for a retracted question stays");
+            }
+        }
+    }
+
+    async fn stands_as(&self, owed: &Owed) -> Option<MessageId> {
+        if owed.message.is_some() || !self.unsure.load(Ordering::Relaxed) {
+            return owed.message.clone();
+        }
+        let post =
+            self.message(Operation::Post(DeliveryKey(owed.id.clone())), Body::Plain(String::new()), Urgency::Final);
+        match self.outlet.look_up(&post).await {
+            Ok(Trace::Posted(id)) => Some(id),
+            _ => None,
+        }
+    }
+
     /// Puts a delivery where its row says, unless it is there already.
     async fn place(&self, owed: &Owed, body: &Body) -> Result<Placed, ReplyError> {
         if let Some(id) = &owed.message {

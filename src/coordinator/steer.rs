@@ -18,6 +18,14 @@ pub(super) fn inbound(row: &InboxRow) -> Option<Inbound> {
         .ok()
 }
 
+/// Rows of messages that were removed from the chat while they waited, and of their removal.
+pub(super) fn retracted(pending: &[InboxRow]) -> Vec<String> {
+    let (removals, others): (Vec<_>, Vec<_>) = pending.iter().partition(|row| row.kind == InboxKind::Retraction);
+    let keys: Vec<_> = removals.iter().filter_map(|row| inbound(row)).map(|gone| gone.message_key).collect();
+    let gone = others.into_iter().filter(|row| keys.contains(&row.message_key));
+    gone.chain(removals).map(|row| row.id.clone()).collect()
+}
+
 /// A row of the transcript.
 pub(super) fn user_row(author: Option<&str>, text: String) -> NewMessage {
     row(&Message::user(text), author)
@@ -54,10 +62,12 @@ impl Steering {
         let at = &self.conversation;
         let store = &self.services.store;
         let pending = store.inbox().pending(at.channel.as_str(), &at.room, &at.thread).await?;
+        let gone = retracted(&pending);
         let mut said: Vec<_> = pending
             .iter()
             // What comes behind a stop waits for the turn after it.
             .take_while(|row| row.kind != InboxKind::Stop)
+            .filter(|row| !gone.contains(&row.id))
             .filter(|row| row.kind == InboxKind::Message && row.author_id == self.asker_id)
             .filter_map(|row| Some((row.id.clone(), inbound(row)?)))
             .collect();

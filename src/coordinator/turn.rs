@@ -3,6 +3,7 @@
 
 mod conclusion;
 mod footer;
+mod private;
 
 use std::{
     sync::{Arc, atomic::AtomicBool},
@@ -90,6 +91,14 @@ impl Turn {
         self.control.clone()
     }
 
+    /// The one message that it answers, if it is one.
+    pub(super) fn answers(&self) -> Option<String> {
+        match self.said.as_slice() {
+            [only] => Some(only.message_key.clone()),
+            _ => None,
+        }
+    }
+
     /// `ending`: whatever can go on after the next start waits no longer.
     pub(super) async fn run(self, ending: CancellationToken) -> Closed {
         // However this ends, nothing that it began goes on.
@@ -140,6 +149,15 @@ impl Turn {
         totals += dispatch.spent();
 
         if !conclusion.shown {
+            if conclusion.was_retracted() {
+                tokio::select! {
+                    () = route.take_away() => {}
+                    () = ending.cancelled() => return Ok(Closed::Left),
+                }
+            }
+            if let Some(Why::CantPost(refusal)) = self.control.why() {
+                self.tell_in_private(&route, &refusal).await;
+            }
             route.give_up(conclusion.reason.as_deref().unwrap_or_default()).await?;
         } else {
             let shown = tokio::select! {
@@ -150,6 +168,7 @@ impl Turn {
                 Ok(()) => {}
                 Err(ReplyError::Undelivered(Undelivered::Refused(refusal))) => {
                     tracing::error!(conversation.id = %self.conversation, turn.id = %self.turn.id, %refusal, "the answer can't be shown");
+                    self.tell_in_private(&route, &refusal).await;
                     route.give_up(&refusal.code).await?;
                 }
                 Err(error) => {
@@ -196,12 +215,11 @@ impl Turn {
                 store.turns().forgive(&self.turn.id).await?;
                 return Ok(None);
             }
+            (_, Some(Why::Retracted)) => self.note_that_it_was_stopped().await?,
             // What she had added before she said stop needs no answer either.
             (_, Some(Why::Said { id, .. })) => {
                 self.steering(id).take().await?;
-                let rows = vec![user_row(None, prompt::stopped())];
-                let epoch = Some(self.session.lease_epoch);
-                store.messages().append(&self.session.id, &self.turn.id, epoch, rows, self.services.now()).await?;
+                self.note_that_it_was_stopped().await?;
             }
             _ => {}
         }
@@ -209,6 +227,14 @@ impl Turn {
         footer::cite(&self.services, &self.session.id, &mut conclusion.text).await?;
         store.turns().answer(&self.turn.id, &conclusion.text, conclusion.complete, conclusion.reason.clone()).await?;
         Ok(Some((conclusion, totals)))
+    }
+
+    /// For the questions that come after it.
+    async fn note_that_it_was_stopped(&self) -> Result<(), StoreError> {
+        let rows = vec![user_row(None, prompt::stopped())];
+        let (epoch, now) = (Some(self.session.lease_epoch), self.services.now());
+        self.services.store.messages().append(&self.session.id, &self.turn.id, epoch, rows, now).await?;
+        Ok(())
     }
 
     async fn think(&self, progress: &Progress, dispatch: &Arc<Dispatch>) -> (End, Totals) {

@@ -10,6 +10,8 @@ words! {
     pub enum InboxKind {
         Message = "message",
         Stop = "stop",
+        /// A message that was claimed is gone from the chat.
+        Retraction = "retraction",
         TaskNotification = "task_notification",
         ApprovalResult = "approval_result",
         /// Said near us, not to us: context for the next addressed message, never work of its own.

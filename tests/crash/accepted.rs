@@ -36,7 +36,7 @@ async fn a_message_said_while_the_process_is_down_is_answered_once() {
 }
 
 #[tokio::test]
-async fn a_message_redelivered_after_the_restart_is_answered_once() {
+async fn b007_a_message_redelivered_after_the_restart_is_answered_once() {
     let mut bench = Bench::started(answers()).await;
     bench.model.hold();
     let thread = bench.ask("why?").await;

@@ -19,7 +19,7 @@ async fn about_to_be_shown(fault: Fault) -> (Bench, String) {
 }
 
 #[tokio::test]
-async fn a_stored_answer_is_shown_without_asking_the_model_again() {
+async fn b051_a_stored_answer_is_shown_without_asking_the_model_again() {
     let (mut bench, thread) = about_to_be_shown(Fault::DelayBefore(NEVER)).await;
     bench.kill_and_start().await;
     bench.answered(&thread, &[ANSWER]).await;

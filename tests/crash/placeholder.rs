@@ -47,7 +47,7 @@ async fn a_placeholder_whose_answer_was_not_seen_is_found_by_its_metadata() {
 }
 
 #[tokio::test]
-async fn a_turn_that_waited_for_its_model_is_resumed_in_its_placeholder() {
+async fn b052_a_turn_that_waited_for_its_model_is_resumed_in_its_placeholder() {
     let mut bench = Bench::started(answers()).await;
     bench.model.hold();
     let thread = bench.ask("why?").await;

@@ -203,7 +203,7 @@ async fn a_placeholder_whose_thread_is_deleted_leaves_nothing_in_the_channel() {
     stage.model.wait_for_open_streams(0).await;
     assert_eq!(stage.slack.messages(ROOM, None), []);
     let turn = stage.turn(&thread).await;
-    assert_eq!((turn.status, turn.reason.as_deref()), (TurnStatus::Stopped, Some("thread_gone")));
+    assert_eq!((turn.status, turn.reason.as_deref()), (TurnStatus::Stopped, Some("retracted")));
     stage.model.release();
     stage.done().await;
 }

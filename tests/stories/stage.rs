@@ -133,6 +133,7 @@ impl Stage {
         assert_eq!(self.model.complaints(), [""; 0], "the model's complaints");
         assert_eq!(self.model.open_streams(), 0, "streams that were left open");
         assert_eq!(self.slack.unread(), odd, "left over in Slack");
+        assert_eq!(self.slack.disagreeing(), [""; 0], "texts whose blocks say something else");
         let unsettled = self.app.store.deliveries().unsettled().await.unwrap();
         assert!(unsettled.is_empty(), "never settled: {unsettled:#?}");
         let stopped = timeout(DRAIN * 2, self.app.stop(DRAIN)).await;

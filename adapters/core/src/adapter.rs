@@ -27,7 +27,7 @@ pub trait ChannelAdapter: Send + Sync + 'static {
     /// for what a retry can't mend.
     async fn receive(&self, inbox: Inbox, stop: CancellationToken) -> Result<(), ReceiveError>;
 
-    /// One attempt. For a post, the id the platform gave it; for edit and delete, the id that was named.
+    /// One attempt; where the platform refuses the form, the same content may follow in a plainer one. For a post, the id the platform gave it; for edit and delete, the id that was named.
     async fn send(&self, message: &Outbound) -> Result<MessageId, SendError>;
 
     /// An inbound HTTP request of this channel (`/channels/{name}/events`).
@@ -56,6 +56,12 @@ pub trait ChannelAdapter: Send + Sync + 'static {
     /// Length of what would really be sent, in [`Features::unit`]: markup and escapes make it longer than the text.
     fn measure(&self, body: &Body) -> usize {
         self.features().unit.measure(body.text())
+    }
+
+    /// Where a person can be told something that nobody else reads. May have to be opened first.
+    async fn private_chat(&self, person: &str) -> Result<ConversationId, SendError> {
+        let _ = person;
+        Err(SendError::Refused(Refusal::unsupported("this channel opens no private chats")))
     }
 
     /// Writes a person's id so that the platform notifies her.

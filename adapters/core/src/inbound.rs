@@ -42,6 +42,8 @@ pub enum InboundKind {
     Message,
     /// A person changed a message. Ignored if we took the message before; new if the edit is what addresses us.
     Edit,
+    /// A person removed the message: whoever is at work on it can stop.
+    Deleted,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

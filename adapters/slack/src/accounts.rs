@@ -90,6 +90,18 @@ impl Account {
             })
             .await
     }
+
+    /// Returns once the token is out. One method's word is not enough: some don't take every kind of token.
+    async fn signed_out(&self) -> Refusal {
+        loop {
+            self.api.signed_out().await;
+            if let Err(CallError::Refused(refusal)) = self.api.get::<AuthTest>("auth.test", &[]).await
+                && refusal.kind == RefusalKind::Credentials
+            {
+                return refusal;
+            }
+        }
+    }
 }
 
 impl Accounts {
@@ -112,7 +124,7 @@ impl Accounts {
         self.all.iter().map(|account| (account.label.as_str(), account.as_ref()))
     }
 
-    /// Whose room it is, and what Slack calls it.
+    /// Whose room or person it is, and what Slack calls it.
     pub(crate) async fn of_room<'r>(&self, room: &'r str) -> Result<(&Arc<Account>, &'r str), SendError> {
         let (home, bare) = identity::split(room);
         if home.is_empty() {
@@ -218,6 +230,20 @@ impl Accounts {
         }
     }
 
+    /// Returns when no workspace takes its token any more, with what the first said.
+    pub(crate) async fn all_out(&self) -> Refusal {
+        let mut standings = self.standings.subscribe();
+        loop {
+            if let Some(refusal) = refused_by_all(&standings.borrow_and_update()) {
+                return refusal;
+            }
+            // The sender is ours, so it is there.
+            if standings.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
     /// Signs in whoever isn't yet, each at its own pace, and shows what becomes of the channel as a whole. Ends with the
     /// wait for it.
     pub(crate) async fn tend(
@@ -255,15 +281,10 @@ impl Accounts {
             let error = match account.identity().await {
                 Ok(identity) => {
                     self.signed_in(index, account, identity);
-                    return;
+                    return self.is_off(index, account, account.signed_out().await);
                 }
                 Err(CallError::Refused(refusal)) if errors::is_fatal(&refusal) => {
-                    if self.all.len() > 1 {
-                        let (label, code, remedy) = (&account.label, &refusal.code, &refusal.remedy);
-                        warn!(channel.id = %self.config.id, workspace = label, code, remedy, "a workspace is off");
-                    }
-                    self.stands(index, Standing::Out(refusal));
-                    return;
+                    return self.is_off(index, account, refusal);
                 }
                 Err(error) => error,
             };
@@ -273,6 +294,14 @@ impl Accounts {
             let wait = backoff.next(&mut rand::rng()).max(at_least);
             sleep(wait).await;
         }
+    }
+
+    fn is_off(&self, index: usize, account: &Account, refusal: Refusal) {
+        if self.all.len() > 1 {
+            let (label, code, remedy) = (&account.label, &refusal.code, &refusal.remedy);
+            warn!(channel.id = %self.config.id, workspace = label, code, remedy, "a workspace is off");
+        }
+        self.stands(index, Standing::Out(refusal));
     }
 
     fn signed_in(&self, index: usize, account: &Account, own: &Identity) {
@@ -327,6 +356,14 @@ impl Accounts {
             connection => connection.clone(),
         }
     }
+}
+
+fn refused_by_all(standings: &[Standing]) -> Option<Refusal> {
+    let refusals = standings.iter().map(|standing| match standing {
+        Standing::Out(refusal) => Some(refusal),
+        _ => None,
+    });
+    refusals.collect::<Option<Vec<_>>>()?.first().map(|refusal| (*refusal).clone())
 }
 
 fn gone(home: &str) -> Refusal {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use watchfloor_channel::{
     Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, Finding, Inbox, MessageId,
-    Operation, Outbound, Overheard, Quota, ReceiveError, RefusalKind, SendError, Sign, TextUnit,
+    Operation, Outbound, Overheard, Quota, ReceiveError, SendError, Sign, TextUnit,
 };
 
 use crate::{
@@ -20,13 +20,12 @@ use crate::{
     api::Api,
     arrivals::Shared,
     errors::{self, CallError},
-    history, identity, render, socket,
+    history, identity,
+    outgoing::Content,
+    render, socket,
     webhook::{self, Door},
-    wire::{AuthTest, Opened, Posted},
+    wire::{AuthTest, Chat, Opened, Posted},
 };
-
-/// Slack's own limit for a text that can be edited, in UTF-16 units after escaping. [`Features::max_text`] stays below.
-const MAX_TEXT: usize = 4_000;
 
 /// How long deliveries may still write down what they hold when receiving ends.
 const LAST_DELIVERIES: Duration = Duration::from_millis(150);
@@ -67,47 +66,56 @@ impl SlackAdapter {
         })
     }
 
-    async fn post(&self, to: &ConversationId, key: &DeliveryKey, text: &str) -> Result<MessageId, SendError> {
+    async fn post(&self, to: &ConversationId, key: &DeliveryKey, content: &Content) -> Result<MessageId, SendError> {
         let (account, room) = self.accounts.of_room(&to.room).await?;
         let mut request = json!({
             "channel": room,
-            "text": text,
+            "text": content.text,
             "unfurl_links": false,
             "unfurl_media": false,
             "metadata": {"event_type": history::EVENT_TYPE, "event_payload": {"key": key.0}},
         });
-        if !to.thread.is_empty() {
+        let mut threaded = !to.thread.is_empty();
+        if threaded {
             request["thread_ts"] = json!(to.thread);
         }
-        let posted: Posted = account.api.post("chat.postMessage", &request).await.map_err(CallError::of_write)?;
+        let mut posted: Result<Posted, _> = content.call(&account.api, "chat.postMessage", request.clone()).await;
+        // Where a channel has no threads, everything is said to everybody, and so was the question.
+        if threaded && posted.as_ref().is_err_and(|error| error.has_code("restricted_action_non_threadable_channel")) {
+            threaded = false;
+            history::mark_unthreaded(&mut request);
+            posted = content.call(&account.api, "chat.postMessage", request).await;
+        }
+        let posted = posted.map_err(CallError::of_write)?;
         if posted.ts.is_empty() {
             return Err(SendError::Uncertain("the answer does not name the message".to_owned()));
-        }
-        if let Some(warning) = &posted.warning {
-            warn!(channel.id = %self.config.id, warning, "Slack took the message with a warning");
         }
         let room = if posted.channel.is_empty() { room } else { &posted.channel };
         let room = identity::spell(identity::split(&to.room).0, room);
         let message = MessageId { room, id: posted.ts };
         // Where the thread's first message was deleted, the post lands in the channel, for everybody to see.
-        if !to.thread.is_empty() && posted.message.is_some_and(|message| message.thread_ts.is_none()) {
-            return Err(self.take_back(&message).await);
+        if threaded && posted.message.is_some_and(|message| message.thread_ts.is_none()) {
+            self.take_back(&message).await;
+            return Err(SendError::Refused(errors::thread_gone()));
+        }
+        if posted.warning.is_some_and(|warning| warning.contains("message_truncated")) {
+            self.take_back(&message).await;
+            return Err(SendError::Refused(errors::cut_short()));
         }
         Ok(message)
     }
 
-    async fn take_back(&self, stray: &MessageId) -> SendError {
+    async fn take_back(&self, stray: &MessageId) {
         if let Err(error) = self.delete(stray).await {
             warn!(channel.id = %self.config.id, message.id = stray.id, %error, "a stray message could not be removed");
         }
-        SendError::Refused(errors::thread_gone())
     }
 
-    /// Text alone: it also clears the blocks a message may have.
-    async fn edit(&self, message: &MessageId, text: &str) -> Result<(), SendError> {
+    /// Text alone also clears the blocks a message may have.
+    async fn edit(&self, message: &MessageId, content: &Content) -> Result<(), SendError> {
         let (account, room) = self.accounts.of_room(&message.room).await?;
-        let request = json!({"channel": room, "ts": message.id, "text": text});
-        let _: Value = account.api.post("chat.update", &request).await.map_err(CallError::of_write)?;
+        let request = json!({"channel": room, "ts": message.id, "text": content.text});
+        let _: Value = content.call(&account.api, "chat.update", request).await.map_err(CallError::of_write)?;
         Ok(())
     }
 
@@ -139,11 +147,14 @@ impl ChannelAdapter for SlackAdapter {
         self.state.send_replace(ChannelState::Connecting);
         self.accounts.start_over();
         let connection = watch::Sender::new(ChannelState::Connecting);
+        // Ends with `stop`, or when no workspace takes our token any more.
+        let connected = stop.child_token();
         let open = async {
-            let Some(signed_in) = stop.run_until_cancelled(self.accounts.any_signed_in()).await else { return Ok(()) };
+            let signed_in = connected.run_until_cancelled(self.accounts.any_signed_in()).await;
+            let Some(signed_in) = signed_in else { return Ok(()) };
             signed_in?;
             let (api, config, accounts) = (self.api.clone(), self.config.clone(), self.accounts.clone());
-            let shared = Arc::new(Shared::new(api, config, accounts, inbox, stop.clone()));
+            let shared = Arc::new(Shared::new(api, config, accounts, inbox, connected.clone()));
             let _dropped = shared.give_up.clone().drop_guard();
             let received = match &self.door {
                 None => socket::keep_open(shared.clone(), &connection).await,
@@ -159,8 +170,13 @@ impl ChannelAdapter for SlackAdapter {
             }
             received
         };
+        let mut open = Box::pin(open);
         let received = tokio::select! {
-            received = Box::pin(open) => received,
+            received = &mut open => received,
+            refusal = self.accounts.all_out() => {
+                connected.cancel();
+                open.await.and(Err(refusal))
+            }
             never = self.accounts.tend(connection.subscribe(), &self.state) => match never {},
         };
         match received {
@@ -177,23 +193,9 @@ impl ChannelAdapter for SlackAdapter {
     }
 
     async fn send(&self, message: &Outbound) -> Result<MessageId, SendError> {
-        let text = || {
-            let text = render::body(&message.body);
-            if text.trim().is_empty() {
-                let refusal = errors::refused(RefusalKind::Content, "no_text", "there is nothing to show");
-                return Err(SendError::Refused(refusal));
-            }
-            // A longer post would be cut silently, a longer edit refused.
-            if TextUnit::Utf16.measure(&text) > MAX_TEXT {
-                let refusal =
-                    errors::refused(RefusalKind::TooLong, "msg_too_long", "the text is too long for one message");
-                return Err(SendError::Refused(refusal));
-            }
-            Ok(text)
-        };
         match &message.operation {
-            Operation::Post(key) => self.post(&message.conversation, key, &text()?).await,
-            Operation::Edit(edited) => self.edit(edited, &text()?).await.map(|()| edited.clone()),
+            Operation::Post(key) => self.post(&message.conversation, key, &Content::of(&message.body)?).await,
+            Operation::Edit(edited) => self.edit(edited, &Content::of(&message.body)?).await.map(|()| edited.clone()),
             Operation::Delete(deleted) => self.delete(deleted).await.map(|()| deleted.clone()),
         }
     }
@@ -215,12 +217,16 @@ impl ChannelAdapter for SlackAdapter {
         let at = ConversationId { room: room.to_owned(), ..conversation.clone() };
         let found = history::find(&account.api, &at, delivery).await?;
         if found.is_some() || conversation.thread.is_empty() {
-            return Ok(found.map(spelled));
+            return Ok(found.map(|found| spelled(found.id)));
         }
         // Posted under a deleted message? Then it lies in the channel.
         let room = ConversationId { thread: String::new(), ..at };
-        match history::find(&account.api, &room, delivery).await?.map(spelled) {
-            Some(stray) => Err(self.take_back(&stray).await),
+        match history::find(&account.api, &room, delivery).await? {
+            Some(found) if found.unthreaded => Ok(Some(spelled(found.id))),
+            Some(stray) => {
+                self.take_back(&spelled(stray.id)).await;
+                Err(SendError::Refused(errors::thread_gone()))
+            }
             None => Ok(None),
         }
     }
@@ -245,6 +251,17 @@ impl ChannelAdapter for SlackAdapter {
             Err(error) if !error.has_code("already_reacted") => Err(error.of_write()),
             _ => Ok(()),
         }
+    }
+
+    async fn private_chat(&self, person: &str) -> Result<ConversationId, SendError> {
+        let (account, person_there) = self.accounts.of_room(person).await?;
+        let request = json!({"users": person_there});
+        let opened: Chat = account.api.post("conversations.open", &request).await.map_err(CallError::of_read)?;
+        if opened.channel.id.is_empty() {
+            return Err(SendError::Unavailable("the answer names no chat".to_owned()));
+        }
+        let room = identity::spell(identity::split(person).0, &opened.channel.id);
+        Ok(ConversationId { channel: self.config.id.clone(), room, thread: String::new() })
     }
 
     fn measure(&self, body: &Body) -> usize {

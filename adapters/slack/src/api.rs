@@ -14,6 +14,8 @@ use slack_morphism::{
     errors::SlackClientError,
     hyper_tokio::{SlackClientHyperHttpsConnector, SlackHyperClient},
 };
+use tokio::sync::Notify;
+use tracing::{debug, error, warn};
 use url::Url;
 use watchfloor_channel::{Refusal, RefusalKind};
 
@@ -39,6 +41,7 @@ pub(crate) struct Api {
     pub(crate) tls: Arc<ClientConfig>,
     call_timeout: Duration,
     step_timeout: Duration,
+    signed_out: Arc<Notify>,
 }
 
 impl Api {
@@ -66,12 +69,27 @@ impl Api {
             tls: Arc::new(tls),
             call_timeout: config.call_timeout,
             step_timeout: config.step_timeout,
+            signed_out: Arc::default(),
         })
     }
 
     /// The same for another workspace of the app.
     pub(crate) fn as_bot(&self, bot_token: &SecretString) -> Self {
-        Self { bot_token: token(bot_token), ..self.clone() }
+        Self { bot_token: token(bot_token), signed_out: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns once a call as the bot was refused for its token.
+    pub(crate) async fn signed_out(&self) {
+        self.signed_out.notified().await;
+    }
+
+    fn look_at<A>(&self, done: Result<A, CallError>) -> Result<A, CallError> {
+        if let Err(CallError::Refused(refusal)) = &done
+            && refusal.kind == RefusalKind::Credentials
+        {
+            self.signed_out.notify_one();
+        }
+        done
     }
 
     /// A method that changes something, called as the bot.
@@ -82,7 +100,7 @@ impl Api {
     ) -> Result<A, CallError> {
         let session = self.client.open_session(&self.bot_token);
         let call = session.http_session_api.http_post::<_, Value>(method, request, None);
-        within(self.call_timeout, call).await
+        self.look_at(within(method, self.call_timeout, call).await)
     }
 
     /// A method that reads, called as the bot. Slack takes arguments of these in the address only.
@@ -94,7 +112,7 @@ impl Api {
         let arguments: Vec<_> = arguments.iter().map(|(name, value)| (*name, Some(*value))).collect();
         let session = self.client.open_session(&self.bot_token);
         let call = session.http_session_api.http_get::<Value, _, _>(method, &arguments, None);
-        within(self.call_timeout, call).await
+        self.look_at(within(method, self.call_timeout, call).await)
     }
 
     /// `apps.connections.open`, the one method called as the app.
@@ -103,7 +121,7 @@ impl Api {
         let session = self.client.open_session(app_token);
         let nothing = serde_json::json!({});
         let call = session.http_session_api.http_post::<_, Value>("apps.connections.open", &nothing, None);
-        within(self.step_timeout, call).await
+        within("apps.connections.open", self.step_timeout, call).await
     }
 
     /// Shows a text to the one person to whom Slack gave this address. The address is all it takes: no token goes there.
@@ -111,7 +129,7 @@ impl Api {
         let content = SlackMessageContent::new().with_text(text.to_owned());
         let request = SlackApiPostWebhookMessageRequest::new(content).with_replace_original(false);
         match tokio::time::timeout(self.call_timeout, self.client.post_webhook_message(address, &request)).await {
-            Ok(answer) => answer.map(|_| ()).map_err(from_client),
+            Ok(answer) => answer.map(|_| ()).map_err(|error| from_client("response_url", error)),
             Err(_) => Err(CallError::Unclear(format!("no answer within {} s", self.call_timeout.as_secs()))),
         }
     }
@@ -122,27 +140,52 @@ fn token(secret: &SecretString) -> SlackApiToken {
 }
 
 async fn within<A: DeserializeOwned + Default>(
+    method: &str,
     limit: Duration,
     call: impl Future<Output = Result<Value, SlackClientError>>,
 ) -> Result<A, CallError> {
     let answer = tokio::time::timeout(limit, call)
         .await
         .map_err(|_| CallError::Unclear(format!("no answer within {} s", limit.as_secs())))?
-        .map_err(from_client)?;
+        .map_err(|error| from_client(method, error))?;
     // A page that isn't JSON arrives here as an empty object, with HTTP 200.
     if answer.get("ok") != Some(&Value::Bool(true)) {
         return Err(CallError::Unclear("the answer does not say ok".to_owned()));
     }
+    log_warnings(method, &answer);
     Ok(serde_json::from_value(answer).unwrap_or_default())
 }
 
+/// Slack did it, but not quite as we asked.
+fn log_warnings(method: &str, answer: &Value) {
+    for warning in errors::warnings(answer) {
+        match warning {
+            "missing_charset" | "superfluous_charset" => debug!(method, warning, "Slack took the call with a warning"),
+            _ => warn!(method, warning, "Slack took the call with a warning"),
+        }
+    }
+}
+
+/// What Slack says beside a code is for whoever has to mend it. It points into the request and does not quote it.
+fn log_refusal(method: &str, code: &str, body: &Value) {
+    let hints = errors::hints(body);
+    if errors::is_our_fault(code) {
+        error!(method, code, ?hints, "Slack finds fault with our request");
+    } else if hints.is_empty() {
+        debug!(method, code, "Slack refused a call");
+    } else {
+        warn!(method, code, ?hints, "Slack refused a call");
+    }
+}
+
 /// The client's own words quote whole answers, which hold message text and tickets; ours don't.
-fn from_client(error: SlackClientError) -> CallError {
+fn from_client(method: &str, error: SlackClientError) -> CallError {
     match error {
         SlackClientError::ApiError(error) => {
-            let body: Option<Value> = error.http_response_body.as_deref().and_then(|b| serde_json::from_str(b).ok());
-            let needed = body.as_ref().and_then(|body| body.get("needed")).and_then(Value::as_str);
-            errors::from_code(&error.code, needed)
+            let body = error.http_response_body.as_deref().and_then(|body| serde_json::from_str(body).ok());
+            let body: Value = body.unwrap_or_default();
+            log_refusal(method, &error.code, &body);
+            errors::from_code(&error.code, body.get("needed").and_then(Value::as_str))
         }
         SlackClientError::RateLimitError(error) => errors::rate_limited(error.retry_after),
         SlackClientError::HttpError(error) if error.status_code.is_client_error() => CallError::Refused(Refusal {

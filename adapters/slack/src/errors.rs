@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use watchfloor_channel::{Refusal, RefusalKind, SendError};
 
 /// Slack says "slow down" without saying for how long.
@@ -41,6 +42,18 @@ impl CallError {
             Self::NotSent(why) | Self::Unclear(why) => SendError::Unavailable(why),
             Self::Refused(refusal) => SendError::Refused(refusal),
         }
+    }
+
+    /// The blocks are at fault; the same text without them may pass.
+    pub(crate) fn is_about_blocks(&self) -> bool {
+        let codes = [
+            "invalid_blocks",
+            "invalid_blocks_format",
+            "msg_blocks_too_long",
+            "block_mismatch",
+            "markdown_text_conflict",
+        ];
+        codes.iter().any(|code| self.has_code(code))
     }
 
     pub(crate) fn has_code(&self, code: &str) -> bool {
@@ -119,9 +132,65 @@ pub(crate) fn from_code(code: &str, needed: Option<&str>) -> CallError {
         | "metadata_too_large"
         | "invalid_metadata_format"
         | "block_mismatch" => (Content, "Slack does not take this content".to_owned()),
+        code if is_our_fault(code) => {
+            (Other, "the bot called Slack wrongly: its log has the method and the reason".to_owned())
+        }
         _ => (Other, "Slack refused the call".to_owned()),
     };
     CallError::Refused(Refusal { kind, code: code.to_owned(), remedy })
+}
+
+/// No person and no workspace brings these about: what we sent was wrong.
+pub(crate) fn is_our_fault(code: &str) -> bool {
+    matches!(
+        code,
+        "invalid_arguments"
+            | "invalid_arg_name"
+            | "invalid_array_arg"
+            | "invalid_form_data"
+            | "invalid_post_type"
+            | "invalid_json"
+            | "json_not_object"
+            | "missing_post_type"
+            | "invalid_thread_ts"
+            | "invalid_ts_latest"
+            | "invalid_ts_oldest"
+            | "invalid_cursor"
+            | "invalid_limit"
+            | "unknown_method"
+            | "no_text"
+            | "too_many_attachments"
+            | "invalid_blocks"
+            | "invalid_blocks_format"
+            | "invalid_attachments"
+            | "markdown_text_conflict"
+            | "metadata_too_large"
+            | "invalid_metadata_format"
+            | "block_mismatch"
+            | "msg_blocks_too_long"
+            | "msg_too_long"
+    )
+}
+
+/// Pointers to what is wrong with a request.
+pub(crate) fn hints(answer: &Value) -> Vec<&str> {
+    strings(answer.pointer("/response_metadata/messages"))
+}
+
+/// Of an answer that says ok.
+pub(crate) fn warnings(answer: &Value) -> Vec<&str> {
+    let mut warnings = strings(answer.pointer("/response_metadata/warnings"));
+    let listed = answer.get("warning").and_then(Value::as_str).unwrap_or_default();
+    for warning in listed.split(',').map(str::trim).filter(|warning| !warning.is_empty()) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    warnings
+}
+
+fn strings(list: Option<&Value>) -> Vec<&str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Errors of a connect no retry can mend: the account itself is out.
@@ -143,6 +212,11 @@ pub(crate) fn no_app_token() -> Refusal {
     refused(RefusalKind::Credentials, "no_app_token", "this channel receives over HTTP and has no app token")
 }
 
+/// Slack took a part of the text and calls it a warning. To a reader it is a text without its end.
+pub(crate) fn cut_short() -> Refusal {
+    refused(RefusalKind::TooLong, "message_truncated", "the text is too long for one message")
+}
+
 /// Slack does not say so: what was posted has no thread.
 pub(crate) fn thread_gone() -> Refusal {
     refused(RefusalKind::ThreadGone, "thread_gone", "the message that began the thread was deleted")
@@ -156,49 +230,120 @@ pub(crate) fn refused(kind: RefusalKind, code: &str, remedy: &str) -> Refusal {
 mod tests {
     use super::*;
 
-    fn kind(code: &str) -> RefusalKind {
-        match from_code(code, None) {
-            CallError::Refused(refusal) => {
-                assert_eq!(refusal.code, code);
-                refusal.kind
+    #[test]
+    fn every_code_is_sorted_by_what_to_do_next() {
+        use RefusalKind::{Content, Credentials, MessageGone, Other, Permission, Room, ThreadGone, TooLong};
+
+        let table: &[(RefusalKind, &[&str])] = &[
+            (
+                Credentials,
+                &[
+                    "not_authed",
+                    "invalid_auth",
+                    "token_revoked",
+                    "token_expired",
+                    "account_inactive",
+                    "user_removed_from_team",
+                    "team_disabled",
+                    "org_login_required",
+                    "forbidden_team",
+                    "not_allowed_token_type",
+                ],
+            ),
+            (
+                Permission,
+                &["missing_scope", "no_permission", "access_denied", "ekm_access_denied", "two_factor_setup_required"],
+            ),
+            (
+                Room,
+                &[
+                    "channel_not_found",
+                    "not_in_channel",
+                    "is_archived",
+                    "is_inactive",
+                    "user_not_found",
+                    "messages_tab_disabled",
+                    "team_not_found",
+                    "team_added_to_org",
+                    "restricted_action",
+                    "restricted_action_read_only_channel",
+                    "restricted_action_thread_only_channel",
+                    "restricted_action_non_threadable_channel",
+                    "restricted_action_thread_locked",
+                    "cannot_reply_to_message",
+                    "posting_to_channel_denied",
+                ],
+            ),
+            (MessageGone, &["message_not_found", "cant_update_message", "cant_delete_message", "edit_window_closed"]),
+            (ThreadGone, &["thread_not_found"]),
+            (TooLong, &["msg_too_long", "msg_blocks_too_long"]),
+            (
+                Content,
+                &[
+                    "no_text",
+                    "too_many_attachments",
+                    "invalid_blocks",
+                    "invalid_blocks_format",
+                    "invalid_attachments",
+                    "markdown_text_conflict",
+                    "metadata_too_large",
+                    "invalid_metadata_format",
+                    "block_mismatch",
+                ],
+            ),
+            (
+                Other,
+                &[
+                    "invalid_arguments",
+                    "invalid_arg_name",
+                    "invalid_json",
+                    "missing_post_type",
+                    "invalid_thread_ts",
+                    "invalid_ts_latest",
+                    "invalid_cursor",
+                    "streaming_state_conflict",
+                    "a_code_of_next_year",
+                    "",
+                ],
+            ),
+        ];
+        for (kind, codes) in table {
+            for code in *codes {
+                match from_code(code, None) {
+                    CallError::Refused(refusal) => {
+                        assert_eq!((refusal.kind, refusal.code.as_str()), (*kind, *code));
+                        assert!(!refusal.remedy.is_empty(), "{code}");
+                    }
+                    other => panic!("{code} is no refusal: {other:?}"),
+                }
             }
-            other => panic!("{code} was not a refusal: {other:?}"),
+        }
+        let waits = [("ratelimited", 10), ("rate_limited", 10), ("message_limit_exceeded", 60)];
+        for (code, seconds) in waits {
+            let wait = Duration::from_secs(seconds);
+            assert!(matches!(from_code(code, None), CallError::RateLimited(told) if told == wait), "{code}");
+        }
+        for code in
+            ["internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_access_not_granted"]
+        {
+            assert!(matches!(from_code(code, None).of_write(), SendError::Uncertain(_)), "{code}");
+            assert!(matches!(from_code(code, None).of_read(), SendError::Unavailable(_)), "{code}");
         }
     }
 
     #[test]
-    fn codes_are_sorted_by_what_to_do_next() {
-        let table = [
-            ("invalid_auth", RefusalKind::Credentials),
-            ("not_allowed_token_type", RefusalKind::Credentials),
-            ("missing_scope", RefusalKind::Permission),
-            ("ekm_access_denied", RefusalKind::Permission),
-            ("not_in_channel", RefusalKind::Room),
-            ("is_archived", RefusalKind::Room),
-            ("restricted_action_thread_locked", RefusalKind::Room),
-            ("message_not_found", RefusalKind::MessageGone),
-            ("edit_window_closed", RefusalKind::MessageGone),
-            ("thread_not_found", RefusalKind::ThreadGone),
-            ("msg_too_long", RefusalKind::TooLong),
-            ("invalid_blocks", RefusalKind::Content),
-            ("no_text", RefusalKind::Content),
-            ("invalid_arguments", RefusalKind::Other),
-            ("a_code_of_next_year", RefusalKind::Other),
-        ];
-        for (code, expected) in table {
-            assert_eq!(kind(code), expected, "{code}");
-        }
+    fn what_slack_says_beside_an_answer_is_found_in_either_place() {
+        let answer = serde_json::json!({"warning": "missing_charset,message_truncated", "response_metadata":
+            {"warnings": ["missing_charset"], "messages": ["must be shorter [json-pointer:/blocks/0]", 3]}});
+        assert_eq!(warnings(&answer), ["missing_charset", "message_truncated"]);
+        assert_eq!(hints(&answer), ["must be shorter [json-pointer:/blocks/0]"]);
+        let odd = serde_json::json!({"warning": 3, "response_metadata": "?"});
+        assert_eq!((warnings(&odd), hints(&odd)), (vec![], vec![]));
     }
 
     #[test]
     fn a_rate_limit_in_a_good_http_answer_still_means_wait() {
         assert!(matches!(from_code("ratelimited", None), CallError::RateLimited(wait) if wait == DEFAULT_WAIT));
-    }
-
-    #[test]
-    fn a_failure_inside_slack_is_uncertain_for_a_write_and_unavailable_for_a_read() {
-        assert!(matches!(from_code("internal_error", None).of_write(), SendError::Uncertain(_)));
-        assert!(matches!(from_code("internal_error", None).of_read(), SendError::Unavailable(_)));
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(crate) fn inbound(channel: &ChannelId, payload: &Value, own: &Identity) -> O
         // Changing a message that mentions us repeats its mention, marked as edited.
         ("app_mention", _) if event.edited.is_some() => (event, InboundKind::Edit),
         ("app_mention", _) => (event, InboundKind::Message),
+        ("message", Some("message_deleted")) => (removed(event, &own)?, InboundKind::Deleted),
+        ("message", Some("message_changed")) if is_buried(event) => (removed(event, &own)?, InboundKind::Deleted),
         ("message", Some("message_changed")) => (changed_by_a_person(event, &own)?, InboundKind::Edit),
         ("message", _) if says_something(event) => (event, InboundKind::Message),
         _ => return None,
@@ -114,6 +116,16 @@ fn changed_by_a_person<'a>(event: &'a Message, own: &Identity) -> Option<&'a Mes
     let edited = after.edited.is_some() && before.is_none_or(|before| before.text != after.text);
     let ours = own.wrote(after) || before.is_some_and(|before| own.wrote(before));
     (edited && !ours && says_something(after)).then_some(after)
+}
+
+/// A message with replies is not removed but replaced by a stone.
+fn is_buried(event: &Message) -> bool {
+    event.message.as_ref().is_some_and(|message| message.subtype.as_deref() == Some("tombstone"))
+}
+
+fn removed<'a>(event: &'a Message, own: &Identity) -> Option<&'a Message> {
+    let before = event.previous_message.as_deref()?;
+    (!own.wrote(before) && says_something(before)).then_some(before)
 }
 
 fn author(message: &Message, own: &Identity, shared: Option<bool>) -> Author {

@@ -3,6 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use serde_json::{Value, json};
 use watchfloor_channel::{ConversationId, DeliveryKey, MessageId, Overheard, RefusalKind, SendError};
 
 use crate::{
@@ -22,12 +23,23 @@ const PAGES_OF_THREAD: usize = 20;
 /// Rooms are listed newest first, and we look for something recent.
 const PAGES_OF_ROOM: usize = 3;
 
+/// A post of ours that was found again.
+pub(crate) struct Found {
+    pub(crate) id: MessageId,
+    /// Meant to stand outside the thread that it belongs to.
+    pub(crate) unthreaded: bool,
+}
+
+/// Turns the request of a threaded post into one for the channel itself, and lets the mark say so.
+pub(crate) fn mark_unthreaded(request: &mut Value) {
+    if let Some(arguments) = request.as_object_mut() {
+        arguments.remove("thread_ts");
+    }
+    request["metadata"]["event_payload"]["unthreaded"] = json!(true);
+}
+
 /// A thread that is gone holds nothing.
-pub(crate) async fn find(
-    api: &Api,
-    of: &ConversationId,
-    delivery: &DeliveryKey,
-) -> Result<Option<MessageId>, SendError> {
+pub(crate) async fn find(api: &Api, of: &ConversationId, delivery: &DeliveryKey) -> Result<Option<Found>, SendError> {
     let mut pages = Pages::of(of);
     loop {
         let messages = match pages.next(api).await {
@@ -37,7 +49,8 @@ pub(crate) async fn find(
             Err(error) => return Err(error),
         };
         if let Some(found) = messages.iter().find(|message| is_marked(message, delivery)) {
-            return Ok(Some(MessageId { room: of.room.clone(), id: found.ts.clone() }));
+            let unthreaded = found.metadata.event_payload.get("unthreaded") == Some(&Value::Bool(true));
+            return Ok(Some(Found { id: MessageId { room: of.room.clone(), id: found.ts.clone() }, unthreaded }));
         }
     }
     if pages.cut_off && !of.thread.is_empty() {

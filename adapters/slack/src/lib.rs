@@ -15,6 +15,7 @@ mod identity;
 mod interact;
 mod link;
 mod names;
+mod outgoing;
 mod render;
 mod signature;
 mod socket;

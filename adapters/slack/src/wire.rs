@@ -203,6 +203,21 @@ pub(crate) struct Posted {
     pub(crate) warning: Option<String>,
 }
 
+/// The answer of `conversations.open`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Chat {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) channel: Room,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Room {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) id: String,
+}
+
 /// The answer of `auth.test`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

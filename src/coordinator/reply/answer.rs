@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 
 use watchfloor_channel::{
-    Body, MessageId, Operation, Refusal, RefusalKind,
+    Body, MessageId, Operation, Refusal, RefusalKind, Urgency,
     text::{for_people, split},
 };
 
-use super::{Placed, ReplyError, Route, Undelivered};
+use super::{Owed, Placed, ReplyError, Route, Undelivered};
 use crate::{
     store::{DeliveryKind, DeliveryRow, DeliveryState},
     wording,
@@ -107,11 +107,13 @@ impl Route {
 
     async fn show(&self, row: Option<&DeliveryRow>, number: i64, body: &Body) -> Result<(), ReplyError> {
         let store = self.services.store.deliveries();
+        let mut left_behind = None;
         let owed = match row {
             Some(row) if row.kind == DeliveryKind::Placeholder => {
                 if self.turn_into_answer(row, body).await? {
                     return Ok(());
                 }
+                left_behind = Owed::from(row).message.filter(|_| self.outlet.features().edits);
                 self.intend(DeliveryKind::Part, number, body.text()).await?
             }
             Some(row) => {
@@ -122,7 +124,18 @@ impl Route {
         };
         self.place(&owed, body).await?;
         store.settle(&owed.id, self.services.now()).await?;
+        if let Some(id) = left_behind {
+            self.clear_away(id).await;
+        }
         Ok(())
+    }
+
+    /// A placeholder that can't be edited would say for ever that an answer is to come. If it can't be removed, it stays.
+    async fn clear_away(&self, id: MessageId) {
+        let gone = self.message(Operation::Delete(id), Body::Plain(String::new()), Urgency::Interim);
+        if let Err(error) = self.outlet.send(&gone).await {
+            tracing::warn!(turn.id = %self.turn_id, %error, "a placeholder that can't be edited stays");
+        }
     }
 
     /// Edits the placeholder into the first part. False: it can't be, and the part has to be posted.

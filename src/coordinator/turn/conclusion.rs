@@ -1,6 +1,6 @@
 //! From how a run ended to what the asker reads and what the turn's row says.
 
-use watchfloor_channel::{Body, RefusalKind};
+use watchfloor_channel::{Body, RefusalKind, text::for_people};
 
 use super::super::{
     control::Why,
@@ -13,6 +13,7 @@ use crate::{
 };
 
 const STOPPED: &str = "stopped";
+const RETRACTED: &str = "retracted";
 const MAX_TURNS: &str = "max_turns";
 const TIMEOUT: &str = "timeout";
 const LENGTH: &str = "length";
@@ -42,6 +43,9 @@ impl Conclusion {
             (Some(Why::Said { by, .. }), _) => {
                 Self::without_answer(TurnStatus::Stopped, STOPPED, wording::stopped(&by))
             }
+            (Some(Why::Retracted), _) => {
+                Self { shown: false, ..Self::without_answer(TurnStatus::Stopped, RETRACTED, String::new()) }
+            }
             (Some(Why::CantPost(refusal)), _) => {
                 // Whoever deleted the thread wants no answer; everything else is a fault that somebody has to mend.
                 let status = match refusal.kind {
@@ -50,11 +54,16 @@ impl Conclusion {
                 };
                 Self { shown: false, ..Self::without_answer(status, &refusal.code, refusal.remedy.clone()) }
             }
-            (_, End::Answered { text, limit: None }) => {
-                Self { text, status: TurnStatus::Answered, complete: true, reason: None, shown: true }
-            }
+            // What the model let slip goes now: an open tag at the end would take along what we add beneath.
+            (_, End::Answered { text, limit: None }) => Self {
+                text: for_people(&text),
+                status: TurnStatus::Answered,
+                complete: true,
+                reason: None,
+                shown: true,
+            },
             (_, End::Answered { text, limit: Some(limit) }) => Self {
-                text: format!("{}\n\n{}", text.trim_end(), wording::incomplete(&limit)),
+                text: format!("{}\n\n{}", for_people(&text), wording::incomplete(&limit)),
                 status: TurnStatus::Answered,
                 complete: false,
                 reason: Some(
@@ -81,12 +90,18 @@ impl Conclusion {
         let text = turn.answer.clone()?;
         let complete = turn.answer_complete.unwrap_or(false);
         let status = match turn.reason.as_deref() {
-            Some(STOPPED) => TurnStatus::Stopped,
+            Some(STOPPED | RETRACTED) => TurnStatus::Stopped,
             Some(MAX_TURNS | TIMEOUT | LENGTH | FILTERED) => TurnStatus::Answered,
             _ if complete => TurnStatus::Answered,
             _ => TurnStatus::Failed,
         };
-        Some(Self { text, status, complete, reason: turn.reason.clone(), shown: true })
+        let shown = turn.reason.as_deref() != Some(RETRACTED);
+        Some(Self { text, status, complete, reason: turn.reason.clone(), shown })
+    }
+
+    /// The question is gone, and its placeholder goes too.
+    pub(super) fn was_retracted(&self) -> bool {
+        self.reason.as_deref() == Some(RETRACTED)
     }
 
     fn failed(failure: &Failure) -> Self {

@@ -79,7 +79,7 @@ async fn call(
             return rate_limited(wait);
         }
     };
-    let body = settle(&shared, &method, outcome);
+    let mut body = settle(&shared, &method, outcome);
     match fault {
         Some(Fault::DropResponse) => {
             line.cut();
@@ -90,6 +90,11 @@ async fn call(
             return bare(status);
         }
         Some(Fault::DelayAfter(wait)) => tokio::time::sleep(wait).await,
+        Some(Fault::Besides(fields)) => {
+            if let (Value::Object(body), Value::Object(fields)) = (&mut body, fields) {
+                body.extend(fields);
+            }
+        }
         _ => {}
     }
     note(body.clone());
@@ -110,6 +115,7 @@ async fn before(shared: &Shared, fault: &Option<Fault>) -> Option<(Response, Val
             let body = json!({"ok": false, "error": error});
             (Json(body.clone()).into_response(), body)
         }
+        Fault::Answer(body) => (Json(body.clone()).into_response(), body.clone()),
         Fault::Http(status) => (bare(*status), json!({"http": status})),
         Fault::HtmlPage(status) => {
             let page = Html("<!DOCTYPE html><html><body><h1>Server Error</h1></body></html>");
@@ -124,7 +130,7 @@ async fn before(shared: &Shared, fault: &Option<Fault>) -> Option<(Response, Val
             tokio::time::sleep(*wait).await;
             return None;
         }
-        Fault::DelayAfter(_) | Fault::DropResponse | Fault::HttpAfter(_) => return None,
+        Fault::DelayAfter(_) | Fault::Besides(_) | Fault::DropResponse | Fault::HttpAfter(_) => return None,
     })
 }
 

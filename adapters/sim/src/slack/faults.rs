@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// 429 with `Retry-After`, or the other form seen in the field: 200, `ratelimited`, no wait time.
     RateLimited { retry_after_secs: u64, http_200: bool },
     /// `{"ok":false,"error":…}`; nothing happens.
     Error(&'static str),
+    /// This whole answer; nothing happens.
+    Answer(Value),
+    /// Takes effect; the answer gets these fields besides its own.
+    Besides(Value),
     /// A bare HTTP status; nothing happens.
     Http(u16),
     /// The method takes effect, then the answer is a bare HTTP status.

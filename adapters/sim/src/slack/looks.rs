@@ -197,6 +197,13 @@ impl SlackSim {
         left
     }
 
+    /// Texts of the bot's messages, at any time, beside which blocks stood that said something else.
+    pub fn disagreeing(&self) -> Vec<String> {
+        let world = self.shared.world.look();
+        let edits = world.messages.iter().filter(|message| message.author == Author::Bot).flat_map(|m| &m.edits);
+        edits.filter(|edit| !edit.blocks_agree()).map(|edit| edit.text.clone()).collect()
+    }
+
     /// Time since the simulator started, the scale of `Edit::at` and `Call::at`.
     pub fn elapsed(&self) -> Duration {
         self.shared.world.look().started.elapsed()

@@ -53,6 +53,24 @@ pub struct Reaction {
     pub by: String,
 }
 
+impl Edit {
+    /// Whether the blocks say what the text says, letter by letter and in its order. Without blocks there is nothing to compare.
+    pub fn blocks_agree(&self) -> bool {
+        let Some(blocks) = &self.blocks else { return true };
+        let mut told = String::new();
+        collect_texts(blocks, &mut told);
+        let (said, shown) = (letters(&self.text), letters(&told));
+        let mut rest = shown.chars();
+        // Where a table is cut its head comes again: more of the same is no disagreement.
+        said.chars().all(|c| rest.any(|shown| shown == c))
+            && told.split_whitespace().all(|word| said.contains(&letters(word)))
+    }
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
 impl Message {
     /// The text it has now.
     pub fn text(&self) -> &str {

@@ -125,11 +125,27 @@ fn previews_counters_and_our_own_edits_are_nothing() {
     ours["message"]["user"] = json!("U0BOT");
     let mut by_bot_id = change();
     by_bot_id["previous_message"]["bot_id"] = json!("B0BOT");
-    let mut tombstone = change();
-    tombstone["message"]["subtype"] = json!("tombstone");
-    for event in [preview, unmarked, ours, by_bot_id, tombstone] {
+    for event in [preview, unmarked, ours, by_bot_id] {
         assert_eq!(read(event.clone()), None, "{event}");
     }
+}
+
+#[test]
+fn a_removed_message_is_named_by_what_it_was() {
+    let mut removed = change();
+    removed["subtype"] = json!("message_deleted");
+    let mut buried = change();
+    buried["message"]["subtype"] = json!("tombstone");
+    for event in [removed, buried] {
+        let read = read(event).unwrap();
+        assert_eq!((read.kind, read.author), (InboundKind::Deleted, alice()));
+        assert_eq!(read.message_key, "C0OPS/1767225600.000200");
+        assert_eq!(read.conversation.thread, "1767225500.000100");
+    }
+    let mut ours = change();
+    ours["subtype"] = json!("message_deleted");
+    ours["previous_message"]["bot_id"] = json!("B0BOT");
+    assert_eq!(read(ours), None);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! From CommonMark, as a model writes it, to Slack's own markup. Pure. Splitting long text is left to the caller, who
 //! measures what comes out of here.
 
+mod blocks;
 mod escape;
 mod table;
 mod writer;
@@ -8,10 +9,19 @@ mod writer;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 use watchfloor_channel::Body;
 
+pub(crate) use blocks::blocks;
 pub(crate) use escape::mention;
 use writer::Writer;
 
-/// What is really sent.
+/// A model's text in Slack's markup.
+#[derive(Default)]
+struct Rendered {
+    text: String,
+    /// The same, cut where the author drew a line.
+    pieces: Vec<String>,
+}
+
+/// What is really sent, and what the limits count.
 pub(crate) fn body(body: &Body) -> String {
     match body {
         Body::Markdown(text) => markdown(text),
@@ -26,6 +36,10 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// A model's text. Nothing in it can notify anybody.
 pub(crate) fn markdown(text: &str) -> String {
+    render(text).text
+}
+
+fn render(text: &str) -> Rendered {
     let text = escape::without_tokens(text);
     let options = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::default();
@@ -37,7 +51,7 @@ pub(crate) fn markdown(text: &str) -> String {
             Event::Code(code) => writer.code(&code),
             Event::Html(html) | Event::InlineHtml(html) => self::html(&html, &mut writer),
             Event::SoftBreak | Event::HardBreak => writer.line_break(),
-            Event::Rule => writer.block(),
+            Event::Rule => writer.rule(),
             Event::TaskListMarker(done) => writer.mark(if done { "☑ " } else { "☐ " }),
             // Not switched on.
             Event::FootnoteReference(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}

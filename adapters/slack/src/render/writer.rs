@@ -2,6 +2,7 @@
 //! by an empty line, links and cells collected before they are written.
 
 use super::{
+    Rendered,
     escape::{self, GAP},
     table,
 };
@@ -23,12 +24,22 @@ pub(super) struct Writer {
     code: Option<String>,
     links: Vec<(String, String)>,
     table: Option<Vec<Vec<String>>>,
+    /// Where the author drew a line across the whole message.
+    rules: Vec<usize>,
 }
 
 impl Writer {
-    pub(super) fn finish(mut self) -> String {
+    pub(super) fn finish(mut self) -> Rendered {
         self.close(0);
-        self.out.trim_matches('\n').trim_end().to_owned()
+        let neat = |text: &str| text.trim_matches('\n').trim_end().to_owned();
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        for to in self.rules.into_iter().chain([self.out.len()]) {
+            pieces.push(neat(&self.out[from..to]));
+            from = to;
+        }
+        pieces.retain(|piece| !piece.is_empty());
+        Rendered { text: neat(&self.out), pieces }
     }
 
     pub(super) fn text(&mut self, text: &str) {
@@ -131,6 +142,14 @@ impl Writer {
 
     pub(super) fn block(&mut self) {
         self.breaks_at_least(if self.lists.is_empty() && self.quotes == 0 { 2 } else { 1 });
+    }
+
+    /// Shown as an empty line; blocks know better.
+    pub(super) fn rule(&mut self) {
+        self.block();
+        if self.lists.is_empty() && self.quotes == 0 {
+            self.rules.push(self.out.len());
+        }
     }
 
     pub(super) fn line_break(&mut self) {

@@ -14,7 +14,7 @@ fn is_connected(state: &ChannelState) -> bool {
 }
 
 #[tokio::test]
-async fn a_cut_connection_is_replaced() {
+async fn b056_a_cut_connection_is_replaced() {
     let bot = Bot::connected(workspace(), |_| {}).await;
     bot.slack.cut_connections();
     bot.slack.wait_for_calls(OPEN, 2).await;
@@ -24,7 +24,7 @@ async fn a_cut_connection_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_socket_that_falls_silent_is_replaced() {
+async fn b055_a_socket_that_falls_silent_is_replaced() {
     let bot = Bot::connected(workspace(), |config| config.inbound_deadline = Duration::from_secs(2)).await;
     bot.slack.go_silent();
     bot.slack.wait_for_calls(OPEN, 2).await;
@@ -42,7 +42,7 @@ async fn a_quiet_workspace_is_no_dead_socket() {
 }
 
 #[tokio::test]
-async fn the_next_socket_is_open_before_the_last_is_closed() {
+async fn b057_the_next_socket_is_open_before_the_last_is_closed() {
     for (reason, with_debug_info) in [("warning", true), ("refresh_requested", false)] {
         let bot = Bot::connected(workspace(), |_| {}).await;
         let mut states = bot.adapter.state();

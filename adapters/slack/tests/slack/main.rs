@@ -6,6 +6,7 @@ mod connection;
 mod desk;
 mod organisations;
 mod receiving;
+mod refusals;
 mod sending;
 mod webhook;
 mod workspaces;

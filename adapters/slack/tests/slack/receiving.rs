@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use watchfloor_channel::{Addressed, InboundKind};
+use watchfloor_channel::{Addressed, Body, InboundKind, Operation};
 use watchfloor_sim::slack::{EventId, Fault, Mentions};
 
 use crate::desk::{ALICE, Bot, OPS, WIRES, until, workspace};
@@ -122,14 +122,30 @@ async fn our_own_post_comes_back_as_our_own_and_our_own_edit_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_deleted_message_is_acknowledged_and_told_to_nobody() {
-    for wire in WIRES {
-        let bot = Bot::connected_by(wire, workspace()).await;
+async fn a_deleted_message_comes_as_the_end_of_that_message_also_under_a_tombstone() {
+    for replies in [0, 1] {
+        let bot = Bot::connected(workspace(), |_| {}).await;
         let ts = bot.mention("never mind").await;
+        for _ in 0..replies {
+            bot.post(&ts, "k1", "looking …").await.unwrap();
+        }
         bot.slack.delete(OPS, &ts).await;
-        bot.slack.wait_for_acks(2).await;
-        assert_eq!(bot.desk.texts(1).await, ["never mind"]);
+        bot.slack.wait_for_acks(2 + replies).await;
+        let mut came = bot.desk.inbound(2 + replies).await;
+        let (last, first) = (came.pop().unwrap(), came.swap_remove(0));
+        assert_eq!((last.kind, last.author.id.as_str()), (InboundKind::Deleted, ALICE));
+        assert_eq!((last.message_key, last.conversation), (first.message_key, first.conversation));
     }
+}
+
+#[tokio::test]
+async fn our_own_message_that_is_deleted_is_told_to_nobody() {
+    let bot = Bot::connected(workspace(), |_| {}).await;
+    let ts = bot.mention("why?").await;
+    let ours = bot.post(&ts, "k1", "looking …").await.unwrap();
+    bot.send(&ts, Operation::Delete(ours), Body::Plain(String::new())).await.unwrap();
+    bot.slack.wait_for_acks(3).await;
+    assert_eq!(bot.desk.texts(2).await, ["why?", "looking …"]);
 }
 
 #[tokio::test]

@@ -46,7 +46,8 @@ async fn an_answer_for_a_deleted_placeholder_is_posted() {
         let route = bench.started().await.quiet().await;
         bench.platform.answers([Answer::refused(kind)]);
         route.finish(&markdown("It was DNS.")).await.unwrap();
-        assert_eq!(bench.platform.calls(), [post(FIRST), edit("m1", "It was DNS."), post("It was DNS.")]);
+        let cleared = Call::Delete { id: "m1".into() };
+        assert_eq!(bench.platform.calls(), [post(FIRST), edit("m1", "It was DNS."), post("It was DNS."), cleared]);
         let gone = (DeliveryKind::Placeholder, 0, DeliveryState::Failed, "It was DNS.".to_owned());
         assert_eq!(bench.owed().await, [gone, settled(DeliveryKind::Part, 0, "It was DNS.")]);
     }

@@ -1,0 +1,61 @@
+//! What a post or an edit carries: the text, and for a model's answer the same as blocks. Where Slack finds fault with the
+//! blocks, the text goes alone at once: the message must say it in one form or the other.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tracing::warn;
+use watchfloor_channel::{Body, RefusalKind, SendError, TextUnit};
+
+use crate::{
+    api::Api,
+    errors::{self, CallError},
+    render,
+};
+
+/// Slack's own limit for a text that can be edited, in UTF-16 units after escaping. `Features::max_text` stays below.
+const MAX_TEXT: usize = 4_000;
+
+/// Every model's text has blocks, in every version of its message; our own sentences are text alone.
+pub(crate) struct Content {
+    pub(crate) text: String,
+    blocks: Option<Value>,
+}
+
+impl Content {
+    /// A longer post would be cut silently, a longer edit refused.
+    pub(crate) fn of(body: &Body) -> Result<Self, SendError> {
+        let text = render::body(body);
+        if text.trim().is_empty() {
+            let refusal = errors::refused(RefusalKind::Content, "no_text", "there is nothing to show");
+            return Err(SendError::Refused(refusal));
+        }
+        if TextUnit::Utf16.measure(&text) > MAX_TEXT {
+            let refusal = errors::refused(RefusalKind::TooLong, "msg_too_long", "the text is too long for one message");
+            return Err(SendError::Refused(refusal));
+        }
+        let blocks = match body {
+            Body::Markdown(markdown) => render::blocks(markdown),
+            Body::Plain(_) => None,
+        };
+        Ok(Self { text, blocks })
+    }
+
+    /// `request` holds the text already. A refusal is a sure no, so that the plainer form can't become a second message.
+    pub(crate) async fn call<A: DeserializeOwned + Default>(
+        &self,
+        api: &Api,
+        method: &str,
+        request: Value,
+    ) -> Result<A, CallError> {
+        let Some(blocks) = &self.blocks else { return api.post(method, &request).await };
+        let mut with_blocks = request.clone();
+        with_blocks["blocks"] = blocks.clone();
+        match api.post(method, &with_blocks).await {
+            Err(error) if error.is_about_blocks() => {
+                warn!(method, %error, "sent again as text alone");
+                api.post(method, &request).await
+            }
+            done => done,
+        }
+    }
+}
