@@ -4,7 +4,8 @@
 //! mistakes included, and knows nothing of the bot's own types.
 //!
 //! * [`SlackSim`]: a workspace. Web API with the documented limits and errors; Socket Mode with acknowledgements,
-//!   redelivery, pings and recycling, or signed HTTP requests (`subscribe`); clicks, commands and response addresses; both events for one mention; the bot's own messages as events.
+//!   redelivery, pings and recycling, or signed HTTP requests (`subscribe`); clicks, commands and response addresses;
+//!   both events for one mention; the bot's own messages as events.
 //! * [`ModelSim`]: OpenAI's chat completions. Answers come from a script; every request is refereed, and a violation
 //!   is refused *and* kept as a complaint.
 //! * [`TelemetrySim`]: Prometheus and Alertmanager over a recorded world whose times are relative to now.
