@@ -50,6 +50,31 @@ async fn a_stop_said_while_the_process_is_down_ends_the_resumed_turn() {
 }
 
 #[tokio::test]
+async fn a_question_deleted_while_the_process_is_down_is_not_answered() {
+    let (mut bench, thread) = thinking().await;
+    bench.kill().await;
+    bench.slack.delete(OPS, &thread).await;
+    bench.start().await;
+    bench.slack.wait_for_calls("chat.delete", 1).await;
+    bench.at_rest().await;
+    assert_eq!((bench.texts(&thread), bench.calls("chat.postMessage")), (vec![], 1));
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_deleted_question_left_behind_is_cleared_away_after_the_restart() {
+    let (mut bench, thread) = thinking().await;
+    bench.slack.fault("chat.delete", Fault::DelayBefore(NEVER));
+    bench.slack.delete(OPS, &thread).await;
+    bench.slack.wait_for_calls("chat.delete", 1).await;
+    bench.kill_and_start().await;
+    bench.slack.wait_for_calls("chat.delete", 2).await;
+    bench.at_rest().await;
+    assert_eq!((bench.texts(&thread), bench.requests()), (vec![], 1));
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn a_stop_that_was_shown_and_not_closed_stops_nothing_else() {
     let (mut bench, thread) = thinking().await;
     bench.say_in(&thread, "stop").await;

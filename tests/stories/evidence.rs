@@ -86,9 +86,9 @@ async fn every_call_has_its_line_in_the_audit_also_one_that_never_ran() {
         line("query_promql", "allowed", "something", Some("E1")),
     ];
     assert_eq!(audit, expected);
-    // A number that no result has is no source.
+    // A number that no result has is no source, and the reader is told so.
     let (_, sources) = answer.split_once("*Sources*").unwrap();
-    assert!(sources.contains("E1") && !sources.contains("E9"), "{sources}");
+    assert!(sources.contains("E1 `query_promql") && sources.contains("E9: no result"), "{sources}");
     stage.done().await;
 }
 

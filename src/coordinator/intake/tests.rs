@@ -277,6 +277,22 @@ async fn an_edit_that_adds_the_mention_is_taken() {
 }
 
 #[tokio::test]
+async fn only_what_was_taken_can_be_taken_back_and_only_once() {
+    let bench = Bench::new(|_| {}).await;
+    let deleted = |key: &str| Inbound { kind: InboundKind::Deleted, ..mention(key, "U1", "why is it slow?") };
+    assert_eq!(bench.deliver(deleted("m1")).await, Verdict::Ignored);
+    assert_eq!(bench.deliver(mention("m1", "U1", "why is it slow?")).await, Verdict::Taken);
+    assert_eq!(bench.deliver(deleted("m1")).await, Verdict::Taken);
+    assert_eq!(bench.deliver(deleted("m1")).await, Verdict::Duplicate);
+    assert_eq!(bench.deliver(mention("m1", "U1", "why is it slow?")).await, Verdict::Duplicate);
+    // What was taken back is not written down a second time.
+    assert_eq!(
+        bench.queue().await,
+        [(InboxKind::Message, "why is it slow?".to_owned()), (InboxKind::Retraction, String::new())]
+    );
+}
+
+#[tokio::test]
 async fn an_edit_without_a_mention_only_changes_what_was_overheard() {
     for require_mention in [true, false] {
         let bench = Bench::new(|access| access.require_mention = require_mention).await;
