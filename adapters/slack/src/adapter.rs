@@ -246,12 +246,14 @@ impl ChannelAdapter for SlackAdapter {
     }
 
     async fn doctor(&self) -> Vec<Finding> {
-        let app = self.api.open_connection::<Opened>().await;
-        let mut findings = vec![finding("the app token opens Socket Mode connections", app.err())];
-        for (label, account) in self.accounts.all() {
+        let mut findings = Vec::new();
+        for (nth, (label, account)) in self.accounts.all().enumerate() {
             let bot = account.api.get::<AuthTest>("auth.test", &[]).await;
-            findings.push(finding(&format!("{label}: the bot token is accepted"), bot.err()));
+            let of = if nth > 0 { format!(" of {label}") } else { String::new() };
+            findings.push(finding(&format!("the bot token{of} is accepted"), bot.err()));
         }
+        let app = self.api.open_connection::<Opened>().await;
+        findings.push(finding("the app token opens Socket Mode connections", app.err()));
         findings
     }
 }
