@@ -274,11 +274,10 @@ impl ChannelAdapter for SlackAdapter {
 
     async fn doctor(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let several = self.accounts.all().count() > 1;
-        for (label, account) in self.accounts.all() {
+        for (nth, (label, account)) in self.accounts.all().enumerate() {
             let bot = account.api.get::<AuthTest>("auth.test", &[]).await;
-            let whose = if several { format!("{label}: ") } else { String::new() };
-            findings.push(finding(&format!("{whose}the bot token is accepted"), bot.err()));
+            let of = if nth > 0 { format!(" of {label}") } else { String::new() };
+            findings.push(finding(&format!("the bot token{of} is accepted"), bot.err()));
         }
         if self.door.is_none() {
             let app = self.api.open_connection::<Opened>().await;

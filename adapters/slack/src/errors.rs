@@ -88,10 +88,19 @@ pub(crate) fn from_code(code: &str, needed: Option<&str>) -> CallError {
         | "account_inactive"
         | "user_removed_from_team"
         | "team_disabled"
-        | "org_login_required"
         | "forbidden_team" => (
             Credentials,
             "Slack does not accept the token: install the app again and put the new tokens in the configuration"
+                .to_owned(),
+        ),
+        "org_login_required" => (
+            Credentials,
+            "the workspace is being moved into an organisation: wait for the end of that, then install the app again"
+                .to_owned(),
+        ),
+        "team_added_to_org" => (
+            Room,
+            "the workspace joined an organisation, which ended its token: install the app again and replace the token"
                 .to_owned(),
         ),
         "missing_scope" => (
@@ -112,7 +121,6 @@ pub(crate) fn from_code(code: &str, needed: Option<&str>) -> CallError {
         "is_inactive"
         | "user_not_found"
         | "team_not_found"
-        | "team_added_to_org"
         | "posting_to_channel_denied"
         | "cannot_reply_to_message" => (Room, "the bot can't write there".to_owned()),
         code if code.starts_with("restricted_action") => {
