@@ -8,11 +8,17 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use watchfloor_sim::{ModelScript, TelemetryScript};
 
+use super::shipped;
+
 /// How the bot is addressed in a scenario's texts.
 pub(super) const BOT: &str = "@watchfloor";
 
-/// What is shipped, by name.
-pub(super) const SHIPPED: [(&str, &str); 1] = [("checkout-502", include_str!("scenarios/checkout-502.yaml"))];
+/// A scenario as it is written.
+pub(super) struct Source {
+    /// A shipped one's name, or a file's.
+    pub name: String,
+    pub text: String,
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -95,27 +101,29 @@ pub(super) struct Expect {
     pub messages: Option<usize>,
 }
 
-impl Scenario {
+impl Source {
     /// A shipped one by its name, else a file.
     pub(super) fn find(which: &str) -> anyhow::Result<Self> {
-        if let Some((_, text)) = SHIPPED.iter().find(|(name, _)| *name == which) {
-            return Self::parse(text).with_context(|| format!("the shipped scenario {which}"));
+        if let Some((name, text)) = shipped::ALL.iter().find(|(name, _)| *name == which) {
+            return Ok(Self { name: (*name).to_owned(), text: (*text).to_owned() });
         }
         let path = Path::new(which);
         if !path.exists() {
-            let names: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
+            let names: Vec<_> = shipped::ALL.iter().map(|(name, _)| *name).collect();
             bail!("there is no scenario {which:?}: name a file or one of: {}", names.join(", "));
         }
         let text = std::fs::read_to_string(path).with_context(|| format!("{which} can't be read"))?;
-        Self::parse(&text).with_context(|| which.to_owned())
+        Ok(Self { name: which.to_owned(), text })
     }
 
-    fn parse(text: &str) -> anyhow::Result<Self> {
-        let scenario: Self = serde_yaml::from_str(text)?;
+    pub(super) fn read(&self) -> anyhow::Result<Scenario> {
+        let scenario: Scenario = serde_yaml::from_str(&self.text)?;
         scenario.check()?;
         Ok(scenario)
     }
+}
 
+impl Scenario {
     fn check(&self) -> anyhow::Result<()> {
         let mut threads = HashSet::new();
         for (index, said) in self.say.iter().enumerate() {
