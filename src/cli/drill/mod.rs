@@ -1,21 +1,27 @@
 //! `watchfloor drill`: an incident rehearsed end to end on loopback platforms, with a recorded model and recorded
 //! telemetry. The demo, the bench and the proof that a build does its main job.
 
+mod check;
 mod judge;
+mod keep;
 mod live;
 mod play;
+mod record;
 mod report;
 mod scenario;
 mod shipped;
 mod show;
 mod stage;
 
-use std::{process::ExitCode, time::Duration};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
+use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    play::{Performed, Play},
+    judge::Verdict,
+    play::{Performed, Play, Played},
+    record::Recording,
     report::Report,
     scenario::{Scenario, Source},
     show::Show,
@@ -46,6 +52,12 @@ pub(super) struct Args {
     /// With --live: fails if fewer expectations held.
     #[arg(long, value_name = "COUNT", requires = "live")]
     min_score: Option<usize>,
+    /// With --live: writes the run as a scenario, which then plays without a model.
+    #[arg(long, value_name = "FILE", requires = "live")]
+    record: Option<PathBuf>,
+    /// Afterwards leaves everything up until ctrl-c, to be talked to.
+    #[arg(long, conflicts_with = "json")]
+    keep: bool,
 }
 
 /// Exit code 0 only if every expectation of the scenario held; with a live model, if it ended with an answer.
@@ -76,24 +88,60 @@ pub(super) async fn run(
         stage.strike(Duration::ZERO).await;
         return Ok(interrupted());
     };
-    let sims = stage.close(DRAIN).await;
-    let played = performed.collect(&scenario, &sims);
-    sims.stop().await;
-
-    let verdicts = judge::verdicts(&scenario.expect, &played);
-    let held = verdicts.iter().filter(|verdict| verdict.held()).count();
-    let passed = if args.live {
-        live::answered(&played) && held >= args.min_score.unwrap_or(0)
-    } else {
-        judge::failures(&verdicts, &played).is_empty()
+    // What closes with the stage.
+    let recording = match &args.record {
+        Some(_) => Some(Recording::read(&scenario, &stage.app.store).await?),
+        None => None,
     };
-    let report = Report { scenario: &scenario, played: &played, verdicts: &verdicts, live: args.live, passed };
-    if args.json {
-        super::say(report.json());
+    let judged = if args.keep {
+        let judged = Judged::new(&args, &scenario, performed.collect(&scenario, &stage.sims));
+        judged.tell(&args, &scenario);
+        keep::keep(&scenario, &stage, &performed.said, &mut signals).await?;
+        stage.strike(DRAIN).await;
+        judged
     } else {
-        report.lines().into_iter().for_each(super::say);
+        let sims = stage.close(DRAIN).await;
+        let judged = Judged::new(&args, &scenario, performed.collect(&scenario, &sims));
+        sims.stop().await;
+        judged.tell(&args, &scenario);
+        judged
+    };
+    if let (Some(file), Some(recording)) = (&args.record, recording) {
+        let name = file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy();
+        let text = recording.write(&source, &name, &judged.played)?;
+        std::fs::write(file, text).with_context(|| format!("{} can't be written", file.display()))?;
     }
-    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if judged.passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What came of it, and what that is worth.
+struct Judged {
+    played: Played,
+    verdicts: Vec<Verdict>,
+    passed: bool,
+}
+
+impl Judged {
+    fn new(args: &Args, scenario: &Scenario, played: Played) -> Self {
+        let verdicts = judge::verdicts(&scenario.expect, &played);
+        let held = verdicts.iter().filter(|verdict| verdict.held()).count();
+        let passed = if args.live {
+            live::answered(&played) && held >= args.min_score.unwrap_or(0)
+        } else {
+            judge::failures(&verdicts, &played).is_empty()
+        };
+        Self { played, verdicts, passed }
+    }
+
+    fn tell(&self, args: &Args, scenario: &Scenario) {
+        let Self { played, verdicts, passed } = self;
+        let report = Report { scenario, played, verdicts, live: args.live, passed: *passed };
+        if args.json {
+            super::say(report.json());
+        } else {
+            report.lines().into_iter().for_each(super::say);
+        }
+    }
 }
 
 /// Nothing if somebody ended it before its time.

@@ -37,12 +37,20 @@ pub(super) struct Played {
 pub(super) struct Performed {
     /// When the bot was first asked, on the simulator's scale.
     asked: Option<Duration>,
-    /// The first message of each named thread.
-    pub threads: HashMap<String, String>,
+    pub said: WasSaid,
     tally: Tally,
     answered: bool,
     took: Duration,
     within: Duration,
+}
+
+/// Where people spoke.
+#[derive(Default)]
+pub(super) struct WasSaid {
+    /// The message that has each name.
+    pub named: HashMap<String, String>,
+    /// The thread in which a person spoke last.
+    pub last: Option<String>,
 }
 
 pub(super) struct Play<'a> {
@@ -59,12 +67,12 @@ pub(super) struct Play<'a> {
 impl Play<'_> {
     pub(super) async fn run(mut self) -> anyhow::Result<Performed> {
         let started = Instant::now();
-        let (asked, threads) = self.speak(started).await?;
+        let (asked, said) = self.speak(started).await?;
         let answered = self.wait(started).await?;
         let took = started.elapsed();
         self.look(started).await?;
         let tally = self.app.store.tally().await?;
-        Ok(Performed { asked, threads, tally, answered, took, within: self.within })
+        Ok(Performed { asked, said, tally, answered, took, within: self.within })
     }
 
     async fn look(&mut self, started: Instant) -> anyhow::Result<()> {
@@ -78,9 +86,9 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// Lets everybody speak. Returns when the bot was first asked, on the simulator's scale, and the named messages.
-    async fn speak(&mut self, started: Instant) -> anyhow::Result<(Option<Duration>, HashMap<String, String>)> {
-        let mut threads: HashMap<String, String> = HashMap::new();
+    /// Lets everybody speak. Returns when the bot was first asked, on the simulator's scale.
+    async fn speak(&mut self, started: Instant) -> anyhow::Result<(Option<Duration>, WasSaid)> {
+        let mut was_said = WasSaid::default();
         let mut asked = None;
         for said in &self.scenario.say {
             let until = (Instant::now() + said.after).min(started + self.within);
@@ -91,13 +99,17 @@ impl Play<'_> {
             if said.text.contains(BOT) {
                 asked.get_or_insert_with(|| self.sims.slack.elapsed());
             }
-            let ts = say(self.scenario, &self.sims.slack, said, &threads).await;
+            let ts = say(self.scenario, &self.sims.slack, said, &was_said.named).await;
+            if said.person.is_some() {
+                let thread = said.thread.as_ref().and_then(|name| was_said.named.get(name));
+                was_said.last = Some(thread.unwrap_or(&ts).clone());
+            }
             if let Some(name) = &said.alert {
-                threads.insert(name.clone(), ts);
+                was_said.named.insert(name.clone(), ts);
             }
             self.look(started).await?;
         }
-        Ok((asked, threads))
+        Ok((asked, was_said))
     }
 
     /// Until every question is taken and no turn is open, or it has taken too long.

@@ -6,7 +6,12 @@ use super::scenario::Source;
 pub(super) const FIRST: &str = "checkout-502";
 
 /// By name.
-pub(super) const ALL: [(&str, &str); 1] = [(FIRST, include_str!("scenarios/checkout-502.yaml"))];
+pub(super) const ALL: [(&str, &str); 4] = [
+    (FIRST, include_str!("scenarios/checkout-502.yaml")),
+    ("steer-and-stop", include_str!("scenarios/steer-and-stop.yaml")),
+    ("metrics-down", include_str!("scenarios/metrics-down.yaml")),
+    ("two-threads", include_str!("scenarios/two-threads.yaml")),
+];
 
 /// One line for each.
 pub(super) fn list() -> Vec<String> {

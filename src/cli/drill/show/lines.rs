@@ -19,6 +19,12 @@ impl Lines {
         Self { title: Some(title), ..Self::default() }
     }
 
+    /// What stands there already isn't news.
+    pub(super) fn from(scene: &Scene) -> Self {
+        let messages = scene.panes.iter().flat_map(|pane| &pane.messages);
+        Self { title: None, printed: messages.map(|shown| (shown.id.clone(), shown.changed)).collect() }
+    }
+
     pub(super) fn print(&mut self, scene: &Scene) {
         if let Some(title) = self.title.take() {
             say(format_args!("{title}\n"));

@@ -34,8 +34,13 @@ impl Show {
         Self::in_lines(title)
     }
 
-    pub(super) fn in_lines(title: String) -> Self {
+    fn in_lines(title: String) -> Self {
         Self::Lines(Lines::new(title))
+    }
+
+    /// In lines, and only what is new after this.
+    pub(super) fn in_lines_from(scene: Scene) -> Self {
+        Self::Lines(Lines::from(&scene))
     }
 
     pub(super) fn is_nothing(&self) -> bool {
