@@ -49,7 +49,7 @@ async fn an_expectation_that_did_not_hold_is_named_and_fails_the_drill() {
 async fn a_scenario_that_is_wrong_or_missing_is_told_with_its_place() {
     let ended = own(|text| text.replace("placeholder: true", "place_holder: true")).run(&["drill", "mine.yaml"]).await;
     assert_eq!(ended.code, Some(1));
-    let told = "watchfloor: mine.yaml:43:3: expect.place_holder: unknown key (did you mean \"placeholder\"?)\n";
+    let told = "watchfloor: mine.yaml:41:3: expect.place_holder: unknown key (did you mean \"placeholder\"?)\n";
     assert_eq!(ended.err, told);
     let ended = Watchfloor::new().run(&["drill", "nowhere.yaml"]).await;
     assert_eq!(ended.code, Some(1));
@@ -86,19 +86,22 @@ async fn the_shipped_scenarios_are_listed_with_what_each_is_about() {
     assert!(ended.out.contains("502s on the order service"), "{ended:?}");
 }
 
-#[tokio::test]
-async fn a_live_run_is_scored_and_its_recording_plays_without_the_model() {
-    // The recorded model again, but as the one that an operator configured.
-    let scenario: serde_json::Map<String, Value> = serde_yaml::from_str(SHIPPED).unwrap();
+/// The recorded model of a scenario as one that an operator configured.
+async fn configured(scenario: &str, change: impl Fn(&mut serde_json::Map<String, Value>)) -> (ModelSim, String) {
+    let scenario: Value = serde_yaml::from_str(scenario).unwrap();
     let mut script = scenario["model"].clone();
-    for rule in script["rules"].as_array_mut().unwrap() {
-        rule.as_object_mut().unwrap().remove("delay");
-    }
+    script["rules"].as_array_mut().unwrap().iter_mut().filter_map(Value::as_object_mut).for_each(change);
     let model = ModelSim::start(serde_json::from_value::<ModelScript>(script).unwrap()).await.unwrap();
     let config = format!(
         "models.default = \"mine/m\"\n[models.providers.mine]\nbase_url = \"{}\"\napi_key = \"{API_KEY}\"\n",
         model.base_url()
     );
+    (model, config)
+}
+
+#[tokio::test]
+async fn a_live_run_is_scored_and_its_recording_plays_without_the_model() {
+    let (model, config) = configured(SHIPPED, |rule| drop(rule.remove("delay"))).await;
     // One expectation that can't hold: it costs a point and no more.
     let watchfloor = own(|text| text.replace("messages: 1", "messages: 7")).file(&config);
     let ended = watchfloor.run(&["drill", "mine.yaml", "--live", "--record", "seen.yaml"]).await;
@@ -118,6 +121,20 @@ async fn a_live_run_is_scored_and_its_recording_plays_without_the_model() {
 
     let ended = watchfloor.run(&["drill", "mine.yaml", "--live", "--min-score", "15"]).await;
     assert_eq!(ended.code, Some(1), "{ended:?}");
+    model.stop().await;
+}
+
+#[tokio::test]
+async fn a_recorded_stop_plays_again() {
+    const STOPPED: &str = include_str!("../../src/cli/drill/scenarios/steer-and-stop.yaml");
+    let (model, config) = configured(STOPPED, |_| {}).await;
+    let watchfloor = Watchfloor::new().file(&config);
+    let ended =
+        watchfloor.run(&["drill", "steer-and-stop", "--live", "--record", "seen.yaml", "--min-score", "10"]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let written = std::fs::read_to_string(watchfloor.home().join("seen.yaml")).unwrap();
+    let ended = watchfloor.run(&["drill", "seen.yaml"]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}\n{written}");
     model.stop().await;
 }
 

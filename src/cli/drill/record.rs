@@ -184,7 +184,7 @@ mod tests {
     fn what_is_expected_again_is_plain_words() {
         let table = [
             ("*What is known:* order-api runs out [E4]; more", Some("order-api runs out")),
-            ("\n• \n_so_ it &lt; goes", Some("it")),
+            ("\n• \n_so_ it is &lt; x", Some("it is")),
             ("***", None),
         ];
         for (text, expected) in table {

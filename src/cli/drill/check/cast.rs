@@ -25,6 +25,8 @@ pub(super) fn check(root: &Node<'_>, problems: &mut Vec<Problem>) {
                 let problem = Problem::new(&place, format!("nobody is named {name:?}"));
                 problems.push(problem.meant(name, people.iter().copied()));
             }
+            // One of another kind was told already.
+            None if node.get("person").is_some() => {}
             None if named.is_none() && node.value.is_mapping() => {
                 problems.push(Problem::new(node, "expected person, or alert for a message of an alert bot"));
             }

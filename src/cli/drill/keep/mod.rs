@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use tokio::{
     sync::mpsc,
-    time::{Instant, MissedTickBehavior, interval},
+    time::{MissedTickBehavior, interval},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -18,8 +18,8 @@ use self::{keyboard::Typed, speaker::Speaker};
 use super::{
     play::WasSaid,
     scenario::Scenario,
-    show::Show,
-    stage::{self, Stage},
+    show::{Numbers, Show},
+    stage::Stage,
 };
 use crate::{lifecycle::Signals, wording};
 
@@ -40,6 +40,7 @@ pub(super) async fn keep(
         model.push_rule(watchfloor_sim::model::Rule::reply(wording::recording_ends()));
     }
     let stop = CancellationToken::new();
+    let _ends_the_door = stop.clone().drop_guard();
     let (orders, mut ordered) = mpsc::channel(WAITING);
     let door = door::open(orders, stop.clone()).await.context("the door for scripts can't be opened")?;
     let mut typed = keyboard::listen();
@@ -47,7 +48,6 @@ pub(super) async fn keep(
     introduce(stage, &speaker, door.address, typed.is_some());
 
     let mut show = Show::in_lines_from(sims.scene(scenario));
-    let began = Instant::now();
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -67,7 +67,7 @@ pub(super) async fn keep(
                 Typed::End => typed = None,
             },
             _ = looks.tick() => {
-                show.look(sims.scene(scenario), stage::numbers(&stage.app, began.elapsed()).await?);
+                show.look(sims.scene(scenario), Numbers::default());
             }
         }
     }

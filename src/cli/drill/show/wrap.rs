@@ -11,19 +11,18 @@ pub(super) fn wrap(line: &[Piece], width: usize) -> Vec<Line> {
     let width = width.max(2);
     let mut done: Vec<Line> = Vec::new();
     let mut row = Row::default();
-    for (token, look) in tokens(line) {
-        let cells = token.width();
-        let space = token.chars().all(char::is_whitespace);
-        if row.cells + cells <= width {
-            row.push(token, look, cells);
-        } else if space {
+    for word in words(line) {
+        let cells = word.parts.iter().map(|(text, _)| text.width()).sum::<usize>();
+        if row.cells + cells > width && word.space {
             // The break stands for it.
             done.push(row.take());
-        } else {
-            if row.cells > 0 && cells <= width || row.cells + 2 > width {
-                done.push(row.take());
-            }
-            for grapheme in token.graphemes(true) {
+            continue;
+        }
+        if row.cells + cells > width && row.cells > 0 && (cells <= width || row.cells + 2 > width) {
+            done.push(row.take());
+        }
+        for (text, look) in word.parts {
+            for grapheme in text.graphemes(true) {
                 let cells = grapheme.width();
                 if row.cells + cells > width {
                     done.push(row.take());
@@ -38,9 +37,27 @@ pub(super) fn wrap(line: &[Piece], width: usize) -> Vec<Line> {
     done
 }
 
-/// Words and the spaces between them.
-fn tokens(line: &[Piece]) -> impl Iterator<Item = (&str, Look)> {
-    line.iter().flat_map(|piece| piece.text.split_word_bounds().map(|word| (word, piece.look)))
+/// What stays together: letters and signs up to the next space, in however many looks; or spaces.
+struct Word<'a> {
+    space: bool,
+    parts: Vec<(&'a str, Look)>,
+}
+
+fn words(line: &[Piece]) -> Vec<Word<'_>> {
+    let mut words: Vec<Word<'_>> = Vec::new();
+    for piece in line {
+        let mut rest = piece.text.as_str();
+        while let Some(first) = rest.chars().next() {
+            let space = first.is_whitespace();
+            let (part, after) = rest.split_at(rest.find(|c: char| c.is_whitespace() != space).unwrap_or(rest.len()));
+            match words.last_mut() {
+                Some(last) if last.space == space => last.parts.push((part, piece.look)),
+                _ => words.push(Word { space, parts: vec![(part, piece.look)] }),
+            }
+            rest = after;
+        }
+    }
+    words
 }
 
 #[derive(Default)]
@@ -90,6 +107,9 @@ mod tests {
         assert_eq!(texts(&wrap(&plain(""), 4)), [""]);
         assert_eq!(texts(&wrap(&plain("データベース"), 5)), ["デー", "タベ", "ース"]);
         assert_eq!(texts(&wrap(&plain("👩‍🚒👩‍🚒 ok"), 4)), ["👩‍🚒👩‍🚒", "ok"]);
+        let code = Piece { text: "max".to_owned(), look: Look { code: true, ..Look::default() } };
+        let line = [plain("it is"), vec![code], plain(", [E1]")].concat();
+        assert_eq!(texts(&wrap(&line, 8)), ["it", "ismax,", "[E1]"]);
     }
 
     proptest! {
