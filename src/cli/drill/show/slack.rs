@@ -86,7 +86,8 @@ fn buttons(blocks: Option<&Value>) -> Vec<String> {
     elements
         .map(|element| {
             let label = element.pointer("/text/text").or_else(|| element.pointer("/placeholder/text"));
-            label.and_then(Value::as_str).unwrap_or("…").to_owned()
+            let label = label.and_then(Value::as_str).unwrap_or("…");
+            label.chars().filter(|c| !c.is_control()).collect()
         })
         .collect()
 }
