@@ -117,8 +117,10 @@ impl Play<'_> {
         let mentions = i64::try_from(self.scenario.mentions())?;
         loop {
             self.look(started).await?;
+            let heard = self.sims.slack.unheard() == 0;
             let tally = self.app.store.tally().await?;
-            let all_taken = tally.messages >= mentions && tally.waiting == 0;
+            // An event is acknowledged when it was written down: what is unheard may still become a question.
+            let all_taken = heard && tally.messages >= mentions && tally.waiting == 0;
             if all_taken && tally.open_turns == 0 && self.app.open_conversations() == 0 {
                 return Ok(true);
             }

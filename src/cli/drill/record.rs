@@ -172,6 +172,7 @@ fn expect(played: &Played) -> Value {
 /// The longest stretch without markup in the first line that has words.
 fn piece(text: &str) -> Option<String> {
     let line = text.lines().find(|line| line.chars().any(char::is_alphanumeric))?;
+    let line = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     let plain = line.split(|c: char| "*_`~<>[]&|\u{200b}".contains(c)).max_by_key(|part| part.trim().len())?;
     Some(plain.trim().chars().take(PIECE).collect::<String>().trim_end().to_owned())
 }

@@ -73,9 +73,14 @@ fn each_mistake_is_told_with_its_place_and_what_was_meant() {
         (
             "room: ops\n    text",
             "room: op\n    text",
-            r#"f:15:11: say[0].room: no room is named "op" (did you mean "ops"?)"#,
+            "f:15:11: say[0].room: no room is named \"op\" (did you mean \"ops\"?)\n\
+             f:19:13: say[1].thread: that message was said in another room, \"op\"",
         ),
-        ("name: Jon}", "name: Maya}", r#"f:5:23: people[1].name: another one has the name "Maya""#),
+        (
+            "Maya}\n  - {id: U0JON, name: Jon}",
+            "Jon}\n  - {id: U0JON, name: Jon}",
+            r#"f:5:23: people[1].name: another one has the name "Jon""#,
+        ),
         (
             "after: 2s",
             "after: soon",
