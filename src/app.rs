@@ -287,7 +287,7 @@ fn models(config: &Config, clock: &SharedClock) -> anyhow::Result<Models> {
 }
 
 /// Every tool of this build, whether its source is configured or not.
-fn tool_names() -> Vec<&'static str> {
+pub(crate) fn tool_names() -> Vec<&'static str> {
     let own = [
         tools::QueryChangeEvents::NAME,
         tools::ReadResult::NAME,

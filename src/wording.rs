@@ -107,6 +107,11 @@ pub fn command_help() -> String {
         .into()
 }
 
+/// In a drill that goes on after its last recorded answer.
+pub fn recording_ends() -> String {
+    "The recording has no answer to this. Start the drill with --live to let a real model answer.".into()
+}
+
 pub fn operators() -> String {
     "The people who run me".into()
 }

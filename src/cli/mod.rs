@@ -71,7 +71,7 @@ pub async fn run() -> ExitCode {
             Ok(config) => serve::run(config, clock).await,
             Err(error) => Err(error),
         },
-        Command::Drill(args) => drill::run(args, clock).await,
+        Command::Drill(args) => drill::run(args, clock, load).await,
         Command::Config(config::Command::Check) => load().and_then(|config| config::check(&config)),
         Command::Migrate => match load() {
             Ok(config) => migrate::run(config).await,

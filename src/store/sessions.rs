@@ -97,6 +97,11 @@ impl Sessions<'_> {
         Ok(read!(self.0, |pool| sqlx::query_as(GET).bind(id).fetch_optional(pool)))
     }
 
+    /// Coordinators' and workers', oldest first.
+    pub async fn all(&self) -> Result<Vec<SessionRow>, StoreError> {
+        Ok(read!(self.0, |pool| sqlx::query_as(ALL).fetch_all(pool)))
+    }
+
     /// Begins the conversation anew: the next generation, with an empty transcript. The old row stays for the audit.
     /// Asked twice for the same session it makes one new generation and returns it both times.
     pub async fn start_over(&self, session_id: &str, now_ms: i64) -> Result<SessionRow, StoreError> {
@@ -170,6 +175,8 @@ const FIND: &str = concat!(
 );
 
 const GET: &str = concat!("SELECT ", session_columns!(), " FROM chat_sessions WHERE id = $1");
+
+const ALL: &str = concat!("SELECT ", session_columns!(), " FROM chat_sessions ORDER BY created_at, id");
 
 const START_OVER: &str = "
     INSERT INTO chat_sessions (id, channel, room, thread, scope_user, generation, user_id, agent_id, kind, locale, model,

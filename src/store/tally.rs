@@ -6,9 +6,11 @@ use super::{Store, StoreError, sql::read};
 pub struct Tally {
     pub turns: i64,
     pub open_turns: i64,
-    /// Messages that were taken, and those of them that no turn has taken yet.
+    /// Messages that were taken (a stop is one), and those of them that no turn has taken yet.
     pub messages: i64,
     pub waiting: i64,
+    /// Answers of the model, workers' ones included.
+    pub answers: i64,
     pub input_tokens: i64,
     pub cached_tokens: i64,
     pub output_tokens: i64,
@@ -20,9 +22,9 @@ pub struct Tally {
 
 impl Store {
     pub async fn tally(&self) -> Result<Tally, StoreError> {
-        type Counts = (i64, i64, i64, i64, i64, i64, i64);
+        type Counts = (i64, i64, i64, i64, i64, i64, i64, i64);
         let counts: Counts = read!(self, |pool| sqlx::query_as(COUNTS).fetch_one(pool));
-        let (turns, open_turns, messages, waiting, input_tokens, cached_tokens, output_tokens) = counts;
+        let (turns, open_turns, messages, waiting, answers, input_tokens, cached_tokens, output_tokens) = counts;
         let calls: Vec<(String,)> = read!(self, |pool| sqlx::query_as(CALLS).fetch_all(pool));
         let workers: Vec<(String,)> = read!(self, |pool| sqlx::query_as(WORKERS).fetch_all(pool));
         let words = |rows: Vec<(String,)>| rows.into_iter().map(|(word,)| word).collect();
@@ -31,6 +33,7 @@ impl Store {
             open_turns,
             messages,
             waiting,
+            answers,
             input_tokens,
             cached_tokens,
             output_tokens,
@@ -43,8 +46,9 @@ impl Store {
 const COUNTS: &str = "
     SELECT (SELECT COUNT(*) FROM turns),
            (SELECT COUNT(*) FROM turns WHERE status = 'running'),
-           (SELECT COUNT(*) FROM inbox WHERE kind = 'message'),
-           (SELECT COUNT(*) FROM inbox WHERE kind = 'message' AND state = 'pending'),
+           (SELECT COUNT(*) FROM inbox WHERE kind IN ('message', 'stop')),
+           (SELECT COUNT(*) FROM inbox WHERE kind IN ('message', 'stop') AND state = 'pending'),
+           (SELECT COUNT(*) FROM chat_messages WHERE kind = 'assistant'),
            (SELECT CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) FROM turns),
            (SELECT CAST(COALESCE(SUM(cached_tokens), 0) AS BIGINT) FROM turns),
            (SELECT CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) FROM turns)";

@@ -69,14 +69,19 @@ impl Watchfloor {
     }
 
     pub(crate) async fn serve(self) -> Serving {
-        let mut child = self.command(&["serve"]).spawn().unwrap();
-        let mut readers = JoinSet::new();
-        let out = listen(&mut readers, child.stdout.take().unwrap());
-        let log = listen(&mut readers, child.stderr.take().unwrap());
-        let mut serving = Serving { child, out, log, readers, address: String::new(), watchfloor: self };
+        let mut serving = self.start(&["serve"]);
         let line = serving.line("listening on ").await;
         serving.address = line.trim_start_matches("listening on ").to_owned();
         serving
+    }
+
+    /// Something that runs until it is told to end, or ends by itself.
+    pub(crate) fn start(self, arguments: &[&str]) -> Serving {
+        let mut child = self.command(arguments).spawn().unwrap();
+        let mut readers = JoinSet::new();
+        let out = listen(&mut readers, child.stdout.take().unwrap());
+        let log = listen(&mut readers, child.stderr.take().unwrap());
+        Serving { child, out, log, readers, address: String::new(), watchfloor: self }
     }
 }
 
@@ -173,7 +178,7 @@ async fn find(told: &mut Told, wanted: impl Fn(&str) -> bool) -> Option<String> 
     found.ok()?.ok().and_then(|lines| of(&lines))
 }
 
-fn client() -> reqwest::Client {
+pub(crate) fn client() -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().build().unwrap()
 }

@@ -1,33 +1,23 @@
-//! Plays a scenario: starts the simulators, starts watchfloor as it is started for real (configuration and all), lets
-//! people speak, and waits until everything is answered.
+//! Plays a scenario on a stage: lets people speak, shows what happens, and waits until everything is answered.
 
 use std::{collections::HashMap, time::Duration};
 
-use anyhow::{Context, bail};
-use reqwest::header;
 use serde_json::json;
-use tokio::time::{Instant, sleep, timeout};
-use watchfloor_channel::ChannelState;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 use watchfloor_sim::{
-    ModelSim, SlackSim, TelemetrySim,
-    slack::{self, Message, SlackConfig},
+    SlackSim,
+    slack::{self, Message},
 };
 
 use super::{
-    scenario::{BOT, Said, Scenario},
+    scenario::{BOT, Named, Said, Scenario},
     show::Show,
+    stage::{self, Sims},
 };
-use crate::{
-    app::App,
-    clock::SharedClock,
-    config::{self, Env},
-    store::Tally,
-};
+use crate::{app::App, store::Tally};
 
-const CHANGES_TOKEN: &str = "drill";
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-const START_WITHIN: Duration = Duration::from_secs(20);
-const DRAIN: Duration = Duration::from_secs(5);
 
 /// What came of it.
 pub(super) struct Played {
@@ -36,197 +26,146 @@ pub(super) struct Played {
     /// Messages of the bot, oldest first.
     pub messages: Vec<Message>,
     pub tally: Tally,
-    /// What the simulators found wrong: broken rules of a platform, odd requests to the model, things nobody expected.
+    /// Every question was taken and no turn is open.
+    pub answered: bool,
+    /// What the simulators found wrong, and that it took too long.
     pub complaints: Vec<String>,
     pub took: Duration,
 }
 
-pub(super) async fn play(scenario: &Scenario, clock: SharedClock, mut show: Show) -> anyhow::Result<Played> {
-    let slack = SlackSim::start(SlackConfig::default()).await.context("the simulated Slack can't start")?;
-    let model = ModelSim::start(scenario.model.clone()).await.context("the simulated model can't start")?;
-    let telemetry =
-        TelemetrySim::start(scenario.telemetry.clone()).await.context("the simulated telemetry can't start")?;
-    for person in &scenario.people {
-        slack.add_person(&person.id, &person.name).await;
-    }
-    for room in &scenario.rooms {
-        slack.add_channel(&room.id, &room.name).await;
-    }
-    let place = tempfile::tempdir().context("no temporary directory")?;
-    let text = configuration(&slack, &model, &telemetry);
-    let file = place.path().join("drill.toml");
-    let config = config::load_text(&text, Some(&file), &Env::new())?;
-    let app = App::start(config, clock.clone()).await?;
-    connected(&app).await?;
-    seed_changes(&app, scenario, clock.now_ms()).await?;
-
-    let started = Instant::now();
-    let deadline = started + scenario.timeout;
-    show.begin(scenario);
-    let asked = speak(scenario, &slack, &mut show, deadline).await?;
-    let answered = wait(scenario, &app, &slack, &mut show, deadline).await;
-    let took = started.elapsed();
-    show.look(&slack);
-    let tally = app.store.tally().await?;
-    app.stop(DRAIN).await;
-
-    let messages = bot_messages(scenario, &slack);
-    let first = messages.iter().filter_map(|message| Some(message.edits.first()?.at)).min();
-    let mut complaints = model.complaints();
-    complaints.extend(slack.unread());
-    if let Err(error) = answered {
-        complaints.push(error.to_string());
-    }
-    slack.stop().await;
-    model.stop().await;
-    telemetry.stop().await;
-    let placeholder = asked.zip(first).map(|(asked, first)| first.saturating_sub(asked));
-    Ok(Played { placeholder, messages, tally, complaints, took })
+/// A play that is over. What the bot does while it ends still counts: see [`Performed::collect`].
+pub(super) struct Performed {
+    /// When the bot was first asked, on the simulator's scale.
+    asked: Option<Duration>,
+    pub said: WasSaid,
+    tally: Tally,
+    answered: bool,
+    took: Duration,
+    within: Duration,
 }
 
-/// What an operator would write, with the simulators' addresses.
-fn configuration(slack: &SlackSim, model: &ModelSim, telemetry: &TelemetrySim) -> String {
-    format!(
-        r#"
-[server]
-listen = "127.0.0.1:0"
-[store]
-url = "sqlite://drill.db"
-[models]
-default = "recorded/drill"
-default_provider = "recorded"
-[models.providers.recorded]
-api = "openai"
-base_url = "{model}"
-api_key = "{key}"
-[sources.prometheus]
-url = "{prometheus}"
-[sources.alertmanager]
-url = "{alertmanager}"
-[hooks]
-changes_token = "{CHANGES_TOKEN}"
-[[channels]]
-kind = "slack"
-name = "slack"
-app_token = "{app}"
-bot_token = "{bot}"
-api_url = "{slack}"
-allow_rooms = ["*"]
-dm_policy = "open"
-"#,
-        model = model.base_url(),
-        key = watchfloor_sim::model::API_KEY,
-        prometheus = telemetry.prometheus_url(),
-        alertmanager = telemetry.alertmanager_url(),
-        app = slack::APP_TOKEN,
-        bot = slack::BOT_TOKEN,
-        slack = slack.api_url(),
-    )
+/// Where people spoke.
+#[derive(Default)]
+pub(super) struct WasSaid {
+    /// The message that has each name.
+    pub named: HashMap<String, String>,
+    /// The thread in which a person spoke last.
+    pub last: Option<String>,
 }
 
-async fn connected(app: &App) -> anyhow::Result<()> {
-    for channel in app.channels() {
-        let mut state = channel.state.clone();
-        let up = timeout(START_WITHIN, state.wait_for(|state| *state == ChannelState::Connected)).await;
-        if !matches!(up, Ok(Ok(_))) {
-            bail!("{} did not connect: {:?}", channel.name, *channel.state.borrow());
-        }
-    }
-    Ok(())
+pub(super) struct Play<'a> {
+    pub scenario: &'a Scenario,
+    pub app: &'a App,
+    pub sims: &'a Sims,
+    pub show: &'a mut Show,
+    /// How long it may take.
+    pub within: Duration,
+    /// Cancelled when somebody at the keyboard wants it to end.
+    pub enough: CancellationToken,
 }
 
-/// Through the intake, as a deploy pipeline would.
-async fn seed_changes(app: &App, scenario: &Scenario, now_ms: i64) -> anyhow::Result<()> {
-    let mut changes = Vec::new();
-    for change in &scenario.changes {
-        let before = i64::try_from(change.before()?.as_millis())?;
-        changes.push(json!({
-            "time": jiff::Timestamp::from_millisecond(now_ms - before)?.to_string(),
-            "kind": change.kind,
-            "title": change.title,
-            "service": change.service,
-            "author": change.author,
-            "url": change.url,
-            "details": change.details,
-        }));
+impl Play<'_> {
+    pub(super) async fn run(mut self) -> anyhow::Result<Performed> {
+        let started = Instant::now();
+        let (asked, said) = self.speak(started).await?;
+        let answered = self.wait(started).await?;
+        let took = started.elapsed();
+        self.look(started).await?;
+        let tally = self.app.store.tally().await?;
+        Ok(Performed { asked, said, tally, answered, took, within: self.within })
     }
-    let client = reqwest::Client::builder().timeout(START_WITHIN).build()?;
-    let answer = client
-        .post(format!("http://{}/api/v1/hooks/changes", app.address()))
-        .header(header::AUTHORIZATION, format!("Bearer {CHANGES_TOKEN}"))
-        .json(&changes)
-        .send()
-        .await?;
-    if !answer.status().is_success() {
-        bail!("the intake of changes answered {}: {}", answer.status(), answer.text().await.unwrap_or_default());
-    }
-    Ok(())
-}
 
-/// Lets everybody speak. Returns when the bot was first asked, on the simulator's scale.
-async fn speak(
-    scenario: &Scenario,
-    slack: &SlackSim,
-    show: &mut Show,
-    deadline: Instant,
-) -> anyhow::Result<Option<Duration>> {
-    let id_of = |named: &[super::scenario::Named], name: &str| {
-        named.iter().find(|named| named.name == name).map(|named| named.id.clone()).unwrap_or_default()
-    };
-    let mut threads: HashMap<&str, String> = HashMap::new();
-    let mut asked = None;
-    for said in &scenario.say {
-        let until = (Instant::now() + said.after).min(deadline);
-        while Instant::now() < until {
-            show.look(slack);
-            sleep(LOOK_EVERY.min(until - Instant::now())).await;
-        }
-        let room = id_of(&scenario.rooms, &said.room);
-        let Said { text, title, person, thread, alert, .. } = said;
-        if text.contains(BOT) {
-            asked.get_or_insert_with(|| slack.elapsed());
-        }
-        let text = text.replace(BOT, slack.bot_mention());
-        let thread = thread.as_deref().and_then(|thread| threads.get(thread).cloned());
-        let ts = match (person, thread) {
-            (Some(person), Some(thread)) => slack.reply(&id_of(&scenario.people, person), &room, &thread, &text).await,
-            (Some(person), None) => slack.say(&id_of(&scenario.people, person), &room, &text).await,
-            (None, _) => {
-                let attachment = json!([{"id": 1, "color": "d00000", "title": title, "text": text, "fallback": title}]);
-                slack.alert(&room, attachment).await
-            }
-        };
-        if let Some(name) = alert {
-            threads.insert(name, ts);
-        }
-        show.look(slack);
-    }
-    Ok(asked)
-}
-
-/// Until every question is taken and no turn is open.
-async fn wait(
-    scenario: &Scenario,
-    app: &App,
-    slack: &SlackSim,
-    show: &mut Show,
-    deadline: Instant,
-) -> anyhow::Result<()> {
-    let mentions = i64::try_from(scenario.mentions())?;
-    loop {
-        show.look(slack);
-        let tally = app.store.tally().await?;
-        if tally.messages >= mentions && tally.waiting == 0 && tally.open_turns == 0 && app.open_conversations() == 0 {
+    async fn look(&mut self, started: Instant) -> anyhow::Result<()> {
+        if self.show.is_nothing() {
             return Ok(());
         }
-        if Instant::now() >= deadline {
-            bail!("not everything was answered within {} s", scenario.timeout.as_secs());
+        let numbers = stage::numbers(self.app, started.elapsed()).await?;
+        if self.show.look(self.sims.scene(self.scenario), numbers) {
+            self.enough.cancel();
         }
-        sleep(LOOK_EVERY).await;
+        Ok(())
+    }
+
+    /// Lets everybody speak. Returns when the bot was first asked, on the simulator's scale.
+    async fn speak(&mut self, started: Instant) -> anyhow::Result<(Option<Duration>, WasSaid)> {
+        let mut was_said = WasSaid::default();
+        let mut asked = None;
+        for said in &self.scenario.say {
+            let until = (Instant::now() + said.after).min(started + self.within);
+            while Instant::now() < until {
+                self.look(started).await?;
+                sleep(LOOK_EVERY.min(until.saturating_duration_since(Instant::now()))).await;
+            }
+            if said.text.contains(BOT) {
+                asked.get_or_insert_with(|| self.sims.slack.elapsed());
+            }
+            let ts = say(self.scenario, &self.sims.slack, said, &was_said.named).await;
+            if said.person.is_some() {
+                let thread = said.thread.as_ref().and_then(|name| was_said.named.get(name));
+                was_said.last = Some(thread.unwrap_or(&ts).clone());
+            }
+            if let Some(name) = &said.alert {
+                was_said.named.insert(name.clone(), ts);
+            }
+            self.look(started).await?;
+        }
+        Ok((asked, was_said))
+    }
+
+    /// Until every question is taken and no turn is open, or it has taken too long.
+    async fn wait(&mut self, started: Instant) -> anyhow::Result<bool> {
+        let mentions = i64::try_from(self.scenario.mentions())?;
+        loop {
+            self.look(started).await?;
+            let heard = self.sims.slack.unheard() == 0;
+            let tally = self.app.store.tally().await?;
+            // An event is acknowledged when it was written down: what is unheard may still become a question.
+            let all_taken = heard && tally.messages >= mentions && tally.waiting == 0;
+            if all_taken && tally.open_turns == 0 && self.app.open_conversations() == 0 {
+                return Ok(true);
+            }
+            if started.elapsed() >= self.within {
+                return Ok(false);
+            }
+            sleep(LOOK_EVERY).await;
+        }
     }
 }
 
-fn bot_messages(scenario: &Scenario, slack: &SlackSim) -> Vec<Message> {
-    let all = scenario.rooms.iter().flat_map(|room| slack.messages(&room.id, None));
-    all.filter(|message| message.author == slack::Author::Bot).collect()
+async fn say(scenario: &Scenario, slack: &SlackSim, said: &Said, threads: &HashMap<String, String>) -> String {
+    let id_of = |named: &[Named], name: &str| {
+        named.iter().find(|named| named.name == name).map(|named| named.id.clone()).unwrap_or_default()
+    };
+    let room = id_of(&scenario.rooms, &said.room);
+    let Said { text, title, person, thread, .. } = said;
+    let text = text.replace(BOT, slack.bot_mention());
+    let thread = thread.as_deref().and_then(|thread| threads.get(thread).cloned());
+    match (person, thread) {
+        (Some(person), Some(thread)) => slack.reply(&id_of(&scenario.people, person), &room, &thread, &text).await,
+        (Some(person), None) => slack.say(&id_of(&scenario.people, person), &room, &text).await,
+        (None, _) => {
+            let attachment = json!([{"id": 1, "color": "d00000", "title": title, "text": text, "fallback": title}]);
+            slack.alert(&room, attachment).await
+        }
+    }
+}
+
+impl Performed {
+    pub(super) fn collect(&self, scenario: &Scenario, sims: &Sims) -> Played {
+        let all = scenario.rooms.iter().flat_map(|room| sims.slack.messages(&room.id, None));
+        let messages: Vec<_> = all.filter(|message| message.author == slack::Author::Bot).collect();
+        let first = messages.iter().filter_map(|message| Some(message.edits.first()?.at)).min();
+        let mut complaints = sims.complaints();
+        if !self.answered {
+            complaints.push(format!("not everything was answered within {} s", self.within.as_secs()));
+        }
+        Played {
+            placeholder: self.asked.zip(first).map(|(asked, first)| first.saturating_sub(asked)),
+            messages,
+            tally: self.tally.clone(),
+            answered: self.answered,
+            complaints,
+            took: self.took,
+        }
+    }
 }

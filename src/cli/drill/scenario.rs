@@ -1,18 +1,24 @@
 //! A drill's scenario: who says what, what the model and the telemetry were recorded to answer, and what must come of it.
-//! `docs/drills.md` describes the file; a mistake in one is told with file, line and column.
+//! `docs/drills.md` describes the file; what is wrong with one is `check`'s business.
 
-use std::{collections::HashSet, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use watchfloor_sim::{ModelScript, TelemetryScript};
 
+use super::{check, shipped};
+
 /// How the bot is addressed in a scenario's texts.
 pub(super) const BOT: &str = "@watchfloor";
 
-/// What is shipped, by name.
-pub(super) const SHIPPED: [(&str, &str); 1] = [("checkout-502", include_str!("scenarios/checkout-502.yaml"))];
+/// A scenario as it is written.
+pub(super) struct Source {
+    /// A shipped one's name, or a file's.
+    pub name: String,
+    pub text: String,
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -95,57 +101,28 @@ pub(super) struct Expect {
     pub messages: Option<usize>,
 }
 
-impl Scenario {
+impl Source {
     /// A shipped one by its name, else a file.
     pub(super) fn find(which: &str) -> anyhow::Result<Self> {
-        if let Some((_, text)) = SHIPPED.iter().find(|(name, _)| *name == which) {
-            return Self::parse(text).with_context(|| format!("the shipped scenario {which}"));
+        if let Some((name, text)) = shipped::ALL.iter().find(|(name, _)| *name == which) {
+            return Ok(Self { name: (*name).to_owned(), text: (*text).to_owned() });
         }
         let path = Path::new(which);
         if !path.exists() {
-            let names: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
+            let names: Vec<_> = shipped::ALL.iter().map(|(name, _)| *name).collect();
             bail!("there is no scenario {which:?}: name a file or one of: {}", names.join(", "));
         }
         let text = std::fs::read_to_string(path).with_context(|| format!("{which} can't be read"))?;
-        Self::parse(&text).with_context(|| which.to_owned())
+        Ok(Self { name: which.to_owned(), text })
     }
 
-    fn parse(text: &str) -> anyhow::Result<Self> {
-        let scenario: Self = serde_yaml::from_str(text)?;
-        scenario.check()?;
-        Ok(scenario)
+    pub(super) fn read(&self) -> anyhow::Result<Scenario> {
+        check::check(&self.name, &self.text)?;
+        serde_yaml::from_str(&self.text).map_err(|error| anyhow!(check::unreadable(&self.name, &error)))
     }
+}
 
-    fn check(&self) -> anyhow::Result<()> {
-        let mut threads = HashSet::new();
-        for (index, said) in self.say.iter().enumerate() {
-            let place = format!("say[{index}]");
-            if !self.rooms.iter().any(|room| room.name == said.room) {
-                bail!("{place}.room: no room is named {:?}", said.room);
-            }
-            match (&said.person, &said.alert) {
-                (Some(person), _) if !self.people.iter().any(|known| known.name == *person) => {
-                    bail!("{place}.person: nobody is named {person:?}")
-                }
-                (None, None) => bail!("{place}: expected person, or alert for a message of an alert bot"),
-                _ => {}
-            }
-            if let Some(thread) = &said.thread
-                && !threads.contains(thread)
-            {
-                bail!("{place}.thread: no earlier message has the id {thread:?}");
-            }
-            threads.extend(said.alert.clone());
-        }
-        if self.mentions() == 0 {
-            bail!("say: nobody mentions {BOT}, so nothing would happen");
-        }
-        for (index, change) in self.changes.iter().enumerate() {
-            change.before().with_context(|| format!("changes[{index}].time"))?;
-        }
-        Ok(())
-    }
-
+impl Scenario {
     /// How often the bot is asked.
     pub(super) fn mentions(&self) -> usize {
         self.say.iter().filter(|said| said.text.contains(BOT)).count()
@@ -174,24 +151,8 @@ mod tests {
 
     #[test]
     fn shipped_scenarios_are_well_formed_and_named_after_their_file() {
-        for (name, text) in SHIPPED {
-            assert_eq!(Scenario::parse(text).unwrap().name, name);
-        }
-    }
-
-    #[test]
-    fn a_mistake_is_told_with_its_place() {
-        let (_, text) = SHIPPED[0];
-        let cases = [
-            (text.replace("person: Jon", "person: Jonn"), "say[1].person: nobody is named \"Jonn\""),
-            (text.replace("thread: page", "thread: pager"), "say[1].thread: no earlier message has the id \"pager\""),
-            (text.replace("-16m", "16m"), "changes[1].time"),
-            (text.replace("  placeholder: true", "  place_holder: true"), "place_holder"),
-            (text.replace(BOT, "you"), "say: nobody mentions @watchfloor, so nothing would happen"),
-        ];
-        for (text, expected) in cases {
-            let error = format!("{:#}", Scenario::parse(&text).unwrap_err());
-            assert!(error.contains(expected), "{error}");
+        for (name, _) in shipped::ALL {
+            assert_eq!(Source::find(name).unwrap().read().unwrap().name, name);
         }
     }
 }

@@ -150,6 +150,11 @@ impl SlackSim {
         }
     }
 
+    /// How many events wait for their acknowledgement at this moment.
+    pub fn unheard(&self) -> usize {
+        self.shared.lines.look().unheard()
+    }
+
     /// Ids of events that were never acknowledged, after all redeliveries.
     pub fn lost(&self) -> Vec<String> {
         self.shared.lines.look().lost.clone()
