@@ -105,7 +105,8 @@ impl Format for Messages {
         };
         lessons.without_thoughts |= (names("thinking") || names("signature")) && request.messages.iter().any(thinks);
         lessons.without_marks |= names("cache_control");
-        lessons.without_choice |= names("tool_choice") && request.tool_choice == ToolChoice::None;
+        // What didn't help is not remembered.
+        lessons.without_choice |= request.tool_choice == ToolChoice::None && !request.tools.is_empty();
     }
 }
 

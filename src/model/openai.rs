@@ -69,7 +69,7 @@ struct ChatCompletions;
 struct Lessons {
     /// Then nothing is known about the tokens.
     without_usage: bool,
-    /// Then calls may come that were not asked for; who reads the answer leaves them alone.
+    /// What may not be called is then left out itself: the cache is lost, the last answer isn't.
     without_choice: bool,
 }
 
@@ -88,6 +88,7 @@ impl Format for ChatCompletions {
     fn learn(refusal: &str, request: &ModelRequest, lessons: &mut Lessons) {
         // Such as "property 'stream_options' is unsupported", or a path `["body", "stream_options", "include_usage"]`.
         lessons.without_usage |= refusal.contains("stream_options") || refusal.contains("include_usage");
-        lessons.without_choice |= refusal.contains("tool_choice") && request.tool_choice == ToolChoice::None;
+        // Some refuse it without a name, such as Zhipu with its code 1210. What didn't help is not remembered.
+        lessons.without_choice |= request.tool_choice == ToolChoice::None && !request.tools.is_empty();
     }
 }

@@ -98,8 +98,12 @@ fn every_stream_comes_to_its_answer() {
 #[test]
 fn the_events_are_the_answers_text_and_calls_in_order() {
     for Case { name, format, stream, .. } in cases() {
-        let (events, end) = play(format, [stream.as_bytes()]);
+        let (mut events, end) = play(format, [stream.as_bytes()]);
         let Ok(end) = end else { continue };
+        if end.stop == StopReason::Filtered {
+            // Begun, and then not made.
+            events.retain(|event| !matches!(event, ModelEvent::CallStarted { .. }));
+        }
         let text = Some(end.text).filter(|text| !text.is_empty()).map(ModelEvent::Text);
         let calls = end.calls.into_iter().map(|call| ModelEvent::CallStarted { name: call.name });
         assert_eq!(events, text.into_iter().chain(calls).collect::<Vec<_>>(), "{format:?}: {name}");

@@ -79,12 +79,13 @@ impl<'a> Body<'a> {
         let system = Some(&*request.system).filter(|text| !text.is_empty()).map(|content| Entry::System { content });
         let history = request.messages.iter().map(|message| Entry::of(message, &request.model));
         let forbids = request.tool_choice == ToolChoice::None && !request.tools.is_empty();
+        let tools = request.tools.iter().filter(|_| !(forbids && lessons.without_choice));
         let reminder = request.reminder.as_deref().map(|content| Entry::User { content });
         Self {
             model: &request.model,
             stream: true,
             stream_options: (!lessons.without_usage).then_some(StreamOptions { include_usage: true }),
-            tools: request.tools.iter().map(Tool::Function).collect(),
+            tools: tools.map(Tool::Function).collect(),
             tool_choice: (forbids && !lessons.without_choice).then_some("none"),
             messages: system.into_iter().chain(history).chain(reminder).collect(),
         }
@@ -222,7 +223,7 @@ mod tests {
         let less: Value = serde_json::from_slice(&body(&request, &lessons).unwrap()).unwrap();
         let keys = |body: &Value| body.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         let mut left: Vec<_> = keys(&whole);
-        left.retain(|key| !matches!(&**key, "stream_options" | "tool_choice"));
+        left.retain(|key| !matches!(&**key, "stream_options" | "tool_choice" | "tools"));
         assert_eq!(keys(&less), left);
     }
 

@@ -138,7 +138,7 @@ impl Dialect {
     pub(crate) fn beginning(self) -> usize {
         match self {
             Self::Chat => 2,
-            Self::Messages => 3,
+            Self::Messages => 4,
         }
     }
 }

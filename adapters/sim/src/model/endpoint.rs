@@ -71,7 +71,9 @@ async fn complete(dialect: Dialect, State(shared): State<Arc<Shared>>, headers: 
             dialect.call_id(*calls)
         };
         let answer = Answer::new(&rule.reply, state.answers, asked.model(), text.len(), next_call);
-        state.thoughts.keep(&answer);
+        if dialect == Dialect::Messages {
+            state.thoughts.keep(&answer);
+        }
         state.open += 1;
         Ok((rule, answer))
     });
