@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::{
-    ModelProvider, ModelRequest, ModelStream, ProviderSetup, Timeouts, ToolChoice,
+    Message, ModelProvider, ModelRequest, ModelStream, ProviderSetup, Timeouts, ToolChoice,
     endpoint::{self, Endpoint},
     exchange::{Format, Line},
 };
@@ -71,6 +71,8 @@ struct Lessons {
     without_usage: bool,
     /// What may not be called is then left out itself: the cache is lost, the last answer isn't.
     without_choice: bool,
+    /// Some want back what the model thought, and some refuse it.
+    without_reasoning: bool,
 }
 
 impl Format for ChatCompletions {
@@ -90,5 +92,10 @@ impl Format for ChatCompletions {
         lessons.without_usage |= refusal.contains("stream_options") || refusal.contains("include_usage");
         // Some refuse it without a name, such as Zhipu with its code 1210. What didn't help is not remembered.
         lessons.without_choice |= request.tool_choice == ToolChoice::None && !request.tools.is_empty();
+        let thinks = |message: &Message| match message {
+            Message::Assistant { reasoning, .. } => !reasoning::fields(reasoning, &request.model).is_empty(),
+            _ => false,
+        };
+        lessons.without_reasoning |= refusal.contains("reasoning") && request.messages.iter().any(thinks);
     }
 }

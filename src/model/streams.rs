@@ -13,6 +13,9 @@ use super::{
     scrub::Scrub,
 };
 
+/// Name, stream, and what it must come to.
+type Recorded = (&'static str, String, Result<Completion, ModelError>);
+
 struct Case {
     /// What it shows.
     name: &'static str,

@@ -11,7 +11,7 @@ use super::{OpenAi, OpenAiConfig};
 use crate::{
     clock::FixedClock,
     model::{
-        Completion, ModelError, ModelEvent, ModelProvider, StopReason, Timeouts, ToolChoice, ToolSpec, Usage,
+        Completion, Message, ModelError, ModelEvent, ModelProvider, StopReason, Timeouts, ToolChoice, ToolSpec, Usage,
         loopback::{CHUNKED, KEY, LONG, PASSWORD, SHORT, STREAM, Server, Step, chunked, refusal, request, told},
     },
 };
@@ -251,6 +251,20 @@ async fn a_server_that_knows_no_forbidding_is_asked_without() {
     assert_eq!(body(&mut server).await["tool_choice"], "none");
     let second = body(&mut server).await;
     assert_eq!((second.get("tool_choice"), second.get("tools")), (None, None));
+}
+
+#[tokio::test]
+async fn reasoning_that_a_server_does_not_take_back_is_left_out() {
+    let refused = json!({"error": {"message": "The reasoning_content is not allowed in the input"}}).to_string();
+    let mut server = Server::playing_each(vec![refusal("400 Bad Request", "", &refused), answered("yes")]).await;
+    let mut request = request();
+    let reasoning = vec![json!({"model": "m", "reasoning_content": "hm"})];
+    request.messages.push(Message::Assistant { text: "Because.".into(), reasoning, calls: vec![] });
+    request.messages.push(Message::user("sure?"));
+    let outcome: Vec<_> = server.provider(LONG, LONG).stream(request).collect().await;
+    assert_eq!(outcome, [text("yes"), done("yes")]);
+    assert_eq!(body(&mut server).await["messages"][2]["reasoning_content"], "hm");
+    assert_eq!(body(&mut server).await["messages"][2], json!({"role": "assistant", "content": "Because."}));
 }
 
 #[tokio::test]

@@ -77,7 +77,8 @@ struct Function<'a> {
 impl<'a> Body<'a> {
     fn of(request: &'a ModelRequest, lessons: &Lessons) -> Self {
         let system = Some(&*request.system).filter(|text| !text.is_empty()).map(|content| Entry::System { content });
-        let history = request.messages.iter().map(|message| Entry::of(message, &request.model));
+        let thinker = if lessons.without_reasoning { "" } else { &*request.model };
+        let history = request.messages.iter().map(|message| Entry::of(message, thinker));
         let forbids = request.tool_choice == ToolChoice::None && !request.tools.is_empty();
         let tools = request.tools.iter().filter(|_| !(forbids && lessons.without_choice));
         let reminder = request.reminder.as_deref().map(|content| Entry::User { content });
@@ -218,7 +219,7 @@ mod tests {
     fn what_a_server_does_not_take_is_left_out() {
         let mut request = request(vec![user("hi")]);
         request.tool_choice = ToolChoice::None;
-        let lessons = Lessons { without_usage: true, without_choice: true };
+        let lessons = Lessons { without_usage: true, without_choice: true, without_reasoning: true };
         let whole = written(&request);
         let less: Value = serde_json::from_slice(&body(&request, &lessons).unwrap()).unwrap();
         let keys = |body: &Value| body.as_object().unwrap().keys().cloned().collect::<Vec<_>>();

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{broke_off, calls, text};
+use super::{Recorded, broke_off, calls, text};
 use crate::model::{Completion, ModelError, StopReason, Usage};
 
-pub(super) fn cases() -> Vec<(&'static str, String, Result<Completion, ModelError>)> {
+pub(super) fn cases() -> Vec<Recorded> {
     let mut cases = Vec::new();
     let mut add = |name, stream, expected| cases.push((name, stream, expected));
     let hello = || [vec![start()], block(0, &text_block(), &[says("Hel"), says("lo ☃")])].concat();
