@@ -73,7 +73,7 @@ async fn b001_b010_an_event_whose_acknowledgement_is_lost_is_answered_once() {
 #[tokio::test]
 async fn while_the_store_is_stuck_slack_is_asked_to_try_again_and_one_answer_follows() {
     let stage = over_http().open().await;
-    let file = stage._place.path().join("story.db");
+    let file = stage.place.path().join("story.db");
     let mut other = SqliteConnection::connect(&format!("sqlite://{}", file.display())).await.unwrap();
     sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
     let question = stage.ask(ALICE, "is it up?").await;
@@ -88,11 +88,11 @@ async fn while_the_store_is_stuck_slack_is_asked_to_try_again_and_one_answer_fol
 #[tokio::test]
 async fn what_is_said_while_the_service_is_down_is_answered_by_a_retry_after_its_start() {
     let setting = over_http();
-    let Stage { slack, model, telemetry, app, _place } = setting.clone().open().await;
+    let Stage { slack, model, telemetry, app, place, .. } = setting.clone().open().await;
     app.stop(Duration::from_secs(5)).await;
     let question = slack.say(ALICE, crate::stage::ROOM, "<@U0BOT> is it up?").await;
-    let app = setting.start(&slack, &model, &telemetry, _place.path()).await;
-    let stage = Stage { slack, model, telemetry, app, _place };
+    let (text, app) = setting.start(&slack, &model, &telemetry, place.path()).await;
+    let stage = Stage { slack, model, telemetry, app, text, place };
     stage.placeholder().await;
     answered_once(&stage, &question).await;
     assert!(stage.slack.acks().iter().any(|ack| ack.attempt > 0), "{:?}", stage.slack.acks());

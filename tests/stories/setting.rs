@@ -44,6 +44,8 @@ pub(crate) struct Setting {
     personas: Vec<(String, String)>,
     api_key: bool,
     over_http: bool,
+    /// Whose wire format the default model speaks.
+    provider: &'static str,
 }
 
 impl Default for Setting {
@@ -57,6 +59,7 @@ impl Default for Setting {
             personas: Vec::new(),
             api_key: true,
             over_http: false,
+            provider: "openai",
         }
     }
 }
@@ -116,6 +119,12 @@ impl Setting {
         self
     }
 
+    /// The model is asked in Anthropic's wire format.
+    pub(crate) fn anthropic(mut self) -> Self {
+        self.provider = "anthropic";
+        self
+    }
+
     /// Starts everything and waits until Slack is connected.
     pub(crate) async fn open(self) -> Stage {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -132,8 +141,8 @@ impl Setting {
         for (file, text) in &self.personas {
             std::fs::write(agents.join(file), text).unwrap();
         }
-        let app = self.start(&slack, &model, &telemetry, place.path()).await;
-        Stage { slack, model, telemetry, app, _place: place }
+        let (text, app) = self.start(&slack, &model, &telemetry, place.path()).await;
+        Stage { slack, model, telemetry, app, text, place }
     }
 
     /// Starts the bot alone, and waits until Slack reaches it.
@@ -143,28 +152,25 @@ impl Setting {
         model: &ModelSim,
         telemetry: &TelemetrySim,
         place: &Path,
-    ) -> App {
+    ) -> (String, App) {
         let text = self.configuration(slack, model, telemetry);
-        let config = config::load_text(&text, Some(&place.join("story.toml")), &Env::new()).unwrap();
-        let app = App::start(config, Arc::new(SystemClock)).await.unwrap();
-        if !self.over_http {
-            slack.connected(1).await;
-        }
-        for channel in app.channels() {
-            let mut state = channel.state.clone();
-            let up = state.wait_for(|state| *state == watchfloor_channel::ChannelState::Connected);
-            tokio::time::timeout(Duration::from_secs(10), up).await.unwrap().unwrap();
-        }
+        let app = start(&text, place).await;
         if self.over_http {
             let url = format!("http://{}/channels/slack/events", app.address());
             slack.subscribe(&url, SIGNING_SECRET).await.unwrap();
+        } else {
+            slack.connected(1).await;
         }
-        app
+        (text, app)
     }
 
     fn configuration(&self, slack: &SlackSim, model: &ModelSim, telemetry: &TelemetrySim) -> String {
         let provider = if self.api_key {
-            format!("base_url = \"{}\"\napi_key = \"{}\"", model.base_url(), watchfloor_sim::model::API_KEY)
+            let (key, anthropic) = (watchfloor_sim::model::API_KEY, model.anthropic_base_url());
+            format!(
+                "base_url = \"{}\"\napi_key = \"{key}\"\n[models.providers.anthropic]\nbase_url = \"{anthropic}\"\napi_key = \"{key}\"",
+                model.base_url()
+            )
         } else {
             // A server of one's own needs no key; the provider's own address does.
             "base_url = \"https://api.openai.com/v1\"".to_owned()
@@ -178,7 +184,7 @@ url = "sqlite://story.db"
 [limits]
 {limits}
 [models]
-default = "openai/story"
+default = "{default}/story"
 default_provider = "openai"
 [models.providers.openai]
 api = "openai"
@@ -198,6 +204,7 @@ api_url = "{slack}"
 {channel}
 "#,
             limits = self.limits,
+            default = self.provider,
             prometheus = telemetry.prometheus_url(),
             alertmanager = telemetry.alertmanager_url(),
             transport = match self.over_http {
@@ -209,4 +216,16 @@ api_url = "{slack}"
             channel = self.channel,
         )
     }
+}
+
+/// Starts the bot and waits until its channels are connected.
+pub(crate) async fn start(text: &str, place: &Path) -> App {
+    let config = config::load_text(text, Some(&place.join("story.toml")), &Env::new()).unwrap();
+    let app = App::start(config, Arc::new(SystemClock)).await.unwrap();
+    for channel in app.channels() {
+        let mut state = channel.state.clone();
+        let up = state.wait_for(|state| *state == watchfloor_channel::ChannelState::Connected);
+        tokio::time::timeout(Duration::from_secs(10), up).await.unwrap().unwrap();
+    }
+    app
 }
