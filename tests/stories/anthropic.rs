@@ -86,7 +86,7 @@ async fn an_error_inside_the_stream_is_no_short_answer() {
 }
 
 #[tokio::test]
-async fn b080_a_thread_goes_on_with_a_provider_of_another_format() {
+async fn a_thread_goes_on_with_a_provider_of_another_format() {
     let look = |step| Rule::calls([ask_for("pool_in_use")]).thinking("The pool?").when_step(step);
     let rules = [
         look(0).with_call_id("call:1"),

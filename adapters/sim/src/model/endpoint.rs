@@ -26,8 +26,15 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
 }
 
 async fn models(headers: HeaderMap) -> Response {
-    if let Some(refusal) = Dialect::Chat.refuse(&headers) {
+    // Both formats have their list here; the header tells who asks.
+    let dialect = if headers.contains_key("x-api-key") { Dialect::Messages } else { Dialect::Chat };
+    if let Some(refusal) = dialect.refuse(&headers) {
         return refusal;
+    }
+    if dialect == Dialect::Messages {
+        let model = json!({"type": "model", "id": "sim", "display_name": "Sim", "created_at": "1970-01-01T00:00:01Z"});
+        let list = json!({"data": [model], "has_more": false, "first_id": "sim", "last_id": "sim"});
+        return Json(list).into_response();
     }
     let model = json!({"id": "sim", "object": "model", "created": 1, "owned_by": "sim"});
     Json(json!({"object": "list", "data": [model]})).into_response()

@@ -230,6 +230,9 @@ async fn a_request_without_key_or_version_is_refused_as_anthropic_does() {
     assert_eq!((&body["type"], &body["error"]["type"]), (&json!("error"), &json!("authentication_error")));
     let without_version = http().post(&url).header("x-api-key", API_KEY).json(&question("hi")).send().await.unwrap();
     assert_eq!(without_version.status(), 400);
+    let models = http().get(model.anthropic_base_url() + "/v1/models").header("anthropic-version", "2023-06-01");
+    let list: Value = models.header("x-api-key", API_KEY).send().await.unwrap().json().await.unwrap();
+    assert_eq!((&list["data"][0]["id"], &list["has_more"]), (&json!("sim"), &json!(false)));
 }
 
 #[tokio::test]
