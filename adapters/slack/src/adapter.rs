@@ -7,13 +7,14 @@ use std::{
 };
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, OnceCell, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 use watchfloor_channel::{
-    Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, Finding, Inbox, MessageId,
-    Operation, Outbound, Overheard, Quota, ReceiveError, Refusal, RefusalKind, SendError, Sign, TextUnit,
+    Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, FileRef, Finding, Inbox,
+    MessageId, Operation, Outbound, Overheard, Quota, ReceiveError, Refusal, RefusalKind, SendError, Sign, TextUnit,
     backoff::Backoff,
 };
 
@@ -22,6 +23,7 @@ use crate::{
     api::Api,
     errors::{self, CallError},
     events::Identity,
+    files::Files,
     history,
     link::Shared,
     names::Names,
@@ -40,6 +42,7 @@ pub struct SlackAdapter {
     features: Features,
     api: Arc<Api>,
     names: Arc<Names>,
+    files: Files,
     state: watch::Sender<ChannelState>,
     account: OnceCell<Known>,
 }
@@ -61,8 +64,9 @@ impl SlackAdapter {
         let api = Arc::new(Api::new(&config)?);
         Ok(Self {
             features: features(&config),
-            config: Arc::new(config),
             names: Arc::new(Names::new(api.clone())),
+            files: Files::new(api.clone(), &config)?,
+            config: Arc::new(config),
             api,
             state: watch::Sender::new(ChannelState::Connecting),
             account: OnceCell::new(),
@@ -224,6 +228,12 @@ impl ChannelAdapter for SlackAdapter {
             Ok(text)
         };
         match &message.operation {
+            Operation::Post(key) if let Body::File(file) = &message.body => {
+                self.files.upload(&message.conversation, key, file).await
+            }
+            Operation::Edit(_) if matches!(message.body, Body::File(_)) => {
+                Err(SendError::Refused(Refusal::unsupported("a message can't become a file")))
+            }
             Operation::Post(key) => self.post(&message.conversation, key, &text()?).await,
             Operation::Edit(edited) => self.edit(edited, &text()?).await.map(|()| edited.clone()),
             Operation::Delete(deleted) => self.delete(deleted).await.map(|()| deleted.clone()),
@@ -252,6 +262,10 @@ impl ChannelAdapter for SlackAdapter {
         let mut messages = history::thread(&self.api, of, limit, &known.team, &known.identity).await?;
         self.names.name_all(messages.iter_mut().map(|message| &mut message.author)).await;
         Ok(messages)
+    }
+
+    async fn fetch(&self, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
+        self.files.fetch(file, limit).await
     }
 
     async fn react(&self, to: &MessageId, sign: Sign) -> Result<(), SendError> {
@@ -309,7 +323,7 @@ fn features(config: &SlackConfig) -> Features {
         account_edits: per_minute(config.edits_per_minute, 10),
         threads: true,
         buttons: false,
-        files: false,
+        files: true,
         reactions: true,
         finds_posts: true,
     }

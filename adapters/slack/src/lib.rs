@@ -7,12 +7,15 @@ mod config;
 mod content;
 mod errors;
 mod events;
+mod files;
 mod history;
+mod hosts;
 mod link;
 mod names;
 mod render;
 mod socket;
 mod text_in;
+mod upload;
 mod wire;
 
 pub use adapter::SlackAdapter;
