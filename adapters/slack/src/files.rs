@@ -148,7 +148,7 @@ fn over(length: u64, limit: usize) -> bool {
 
 fn looks_like_a_page(content: &[u8]) -> bool {
     let start = String::from_utf8_lossy(&content[..content.len().min(SNIFF)]).to_ascii_lowercase();
-    let start = start.trim_start_matches('\u{feff}').trim_start();
+    let start = start.trim_start_matches(|c: char| c == '\u{feff}' || c.is_whitespace());
     start.starts_with("<!doctype html") || start.starts_with("<html")
 }
 

@@ -9,6 +9,7 @@ mod blocks;
 mod delivery;
 mod events;
 mod faults;
+mod files;
 mod looks;
 mod message;
 mod methods;
@@ -25,6 +26,7 @@ use tokio::net::TcpListener;
 pub use self::{
     delivery::Ack,
     faults::Fault,
+    files::{Download, Served, SimFile, Uploaded},
     message::{Author, Edit, Message, Reaction},
     trouble::EventId,
     world::Call,
@@ -134,6 +136,7 @@ impl SlackSim {
             config,
         });
         let (api, _) = server::serve(api::router(Arc::clone(&shared)), &tasks).await?;
+        shared.world.change(|world| world.files.base = format!("http://{api}"));
         tasks.tracker.spawn(socket::listen(Arc::clone(&shared), listener));
         Ok(Self { owner: Arc::new(owner), api, shared })
     }

@@ -3,5 +3,6 @@
 
 mod connection;
 mod desk;
+mod files;
 mod receiving;
 mod sending;
