@@ -55,10 +55,14 @@ pub(super) fn reminder(persona: &Persona, catalog: Option<&str>, now_ms: i64) ->
 pub(super) fn message(inbound: &Inbound) -> String {
     let author = &inbound.author;
     let name = author.name.as_deref().unwrap_or(&author.id);
-    let files =
-        inbound.files.iter().map(|file| format!("\n[attached file: {} ({}), not read]", file.name, file.media_type));
-    let text = format!("{}{}", inbound.text, files.collect::<String>());
+    let text = with_files(inbound);
     envelope("message", name, &author.id, inbound.sent_at, &text, MESSAGE_CHARS)
+}
+
+/// What they hold is told in rows of their own.
+fn with_files(inbound: &Inbound) -> String {
+    let files = inbound.files.iter().map(|file| format!("\n[file {}]", file.name));
+    format!("{}{}", inbound.text, files.collect::<String>())
 }
 
 /// What others said in the thread since the last message to us.
@@ -67,7 +71,7 @@ pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> 
         .into_iter()
         .map(|inbound| {
             let name = inbound.author.name.as_deref().unwrap_or(&inbound.author.id);
-            envelope("message", name, &inbound.author.id, inbound.sent_at, &inbound.text, CONTEXT_CHARS)
+            envelope("message", name, &inbound.author.id, inbound.sent_at, &with_files(inbound), CONTEXT_CHARS)
         })
         .collect();
     (!lines.is_empty()).then(|| {
@@ -116,7 +120,7 @@ fn envelope(tag: &str, name: &str, id: &str, at: i64, text: &str, limit: usize) 
     )
 }
 
-fn attribute(value: &str) -> String {
+pub(super) fn attribute(value: &str) -> String {
     let value: String =
         value.chars().map(|c| if c == '"' || c == '<' || c == '>' || c.is_control() { ' ' } else { c }).collect();
     watchfloor_channel::text::shorten(&value, 80).into_owned()

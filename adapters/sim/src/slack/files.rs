@@ -265,7 +265,9 @@ async fn download(
     let bytes = |body: Body| ([(header::CONTENT_TYPE, file.mimetype.clone())], body).into_response();
     match served {
         Served::AsIs | Served::AfterRedirects(0) => bytes(file.content.into()),
-        Served::AfterRedirects(left) => Redirect::temporary(&format!("/files-pri/{id}/{name}?hop={left}")).into_response(),
+        Served::AfterRedirects(left) => {
+            Redirect::temporary(&format!("/files-pri/{id}/{name}?hop={left}")).into_response()
+        }
         Served::RedirectTo(address) => Redirect::temporary(&address).into_response(),
         Served::Status(status) => {
             StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR).into_response()
