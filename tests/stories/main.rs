@@ -9,6 +9,7 @@ mod arrival;
 mod asked;
 mod context;
 mod evidence;
+mod files;
 mod limits;
 mod model_faults;
 mod react;

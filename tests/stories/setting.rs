@@ -39,6 +39,7 @@ pub(crate) struct Setting {
     channel: String,
     personas: Vec<(String, String)>,
     api_key: bool,
+    vision: &'static str,
 }
 
 impl Default for Setting {
@@ -51,6 +52,7 @@ impl Default for Setting {
             channel: "allow_rooms = [\"*\"]\ndm_policy = \"open\"\n".into(),
             personas: Vec::new(),
             api_key: true,
+            vision: "",
         }
     }
 }
@@ -96,6 +98,12 @@ impl Setting {
              permission_mode: read-only\nmax_turns: {max_turns}\n---\n\nLook and report.\n"
         );
         self.personas.push((format!("{name}.md"), text));
+        self
+    }
+
+    /// A model that takes pictures.
+    pub(crate) fn seeing(mut self) -> Self {
+        self.vision = "vision = [\"story\"]";
         self
     }
 
@@ -153,6 +161,7 @@ default_provider = "openai"
 [models.providers.openai]
 api = "openai"
 {provider}
+{vision}
 [sources.prometheus]
 url = "{prometheus}"
 [sources.alertmanager]
@@ -168,6 +177,7 @@ api_url = "{slack}"
 {channel}
 "#,
             limits = self.limits,
+            vision = self.vision,
             prometheus = telemetry.prometheus_url(),
             alertmanager = telemetry.alertmanager_url(),
             app = slack::APP_TOKEN,

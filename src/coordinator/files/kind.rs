@@ -125,7 +125,11 @@ pub(super) fn size(bytes: u64) -> String {
         1024..1_048_576 => format!("{} KB", bytes.div_ceil(1024)),
         _ => {
             let tenths = bytes * 10 / 1_048_576;
-            if tenths % 10 == 0 { format!("{} MB", tenths / 10) } else { format!("{}.{} MB", tenths / 10, tenths % 10) }
+            if tenths.is_multiple_of(10) {
+                format!("{} MB", tenths / 10)
+            } else {
+                format!("{}.{} MB", tenths / 10, tenths % 10)
+            }
         }
     }
 }
