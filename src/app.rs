@@ -265,10 +265,10 @@ fn models(config: &Config, clock: &SharedClock) -> anyhow::Result<Models> {
                 .with_context(|| format!("models.providers.{name}"))?;
                 let client = Arc::new(Retry::new(Arc::new(client), RetryPolicy::default()));
                 known.add(name, client, provider.models.iter().cloned());
-                known.give_vision(name, provider.vision.iter().cloned());
             }
             Api::Anthropic => known.add_off(name, "its wire format is not part of this build yet"),
         }
+        known.give_vision(name, provider.vision.iter().cloned());
     }
     Ok(known)
 }

@@ -200,7 +200,10 @@ impl Files {
         let handed = Handed {
             tool: "file",
             what: serde_json::json!({"name": file.name, "media_type": file.media_type, "from": by.id}).to_string(),
-            headline: format!("{} ({}, from {})", name(file), kind::size(bytes), author(by)),
+            headline: match &by.name {
+                Some(person) => format!("{} ({}, from {person})", name(file), kind::size(bytes)),
+                None => format!("{} ({})", name(file), kind::size(bytes)),
+            },
             text,
         };
         let invoker = Invoker { cap: EXCERPT_CHARS, ..self.invoker.clone() };
@@ -229,10 +232,10 @@ impl Files {
 fn told(one: &Attached, bytes: u64, rest: &str) -> String {
     let Attached { by, file } = one;
     let media_type = if file.media_type.is_empty() { "type unknown" } else { &file.media_type };
+    let person = by.name.as_ref().map_or_else(|| by.id.clone(), |name| format!("{name} ({})", by.id));
     let line = format!(
-        "{} ({}) attached {} ({}, {}).",
-        prompt::attribute(author(by)),
-        prompt::attribute(&by.id),
+        "{} attached {} ({}, {}).",
+        prompt::attribute(&person),
         prompt::attribute(name(file)),
         prompt::attribute(media_type),
         kind::size(bytes),
@@ -241,10 +244,6 @@ fn told(one: &Attached, bytes: u64, rest: &str) -> String {
         Some((words, shown)) => format!("<runtime>{line} {words}</runtime>\n{shown}"),
         None => format!("<runtime>{line} {}</runtime>", prompt::defuse(rest)),
     }
-}
-
-fn author(by: &Author) -> &str {
-    by.name.as_deref().unwrap_or(&by.id)
 }
 
 fn name(file: &FileRef) -> &str {

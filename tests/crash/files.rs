@@ -1,7 +1,5 @@
 //! Killed while a file is read or a long answer goes up: nothing is fetched or posted twice.
 
-use std::time::Duration;
-
 use watchfloor_sim::{
     model::Rule,
     slack::{Fault, SimFile},
@@ -99,10 +97,8 @@ async fn a_file_that_stands_there_is_left_when_the_beginning_does_not() {
     let thread = bench.ask("why?").await;
     bench.slack.next_message(OPS).await;
     bench.slack.fault("chat.update", Fault::DelayBefore(NEVER));
-    bench.slack.fault("chat.update", Fault::DelayBefore(Duration::ZERO));
     bench.model.release();
-    let slack = bench.slack.clone();
-    until("the upload", async || slack.uploads().len() == 1).await;
+    bench.slack.wait_for_calls("chat.update", 1).await;
     bench.kill_and_start().await;
     whole(&mut bench, &thread).await;
     bench.stop().await;

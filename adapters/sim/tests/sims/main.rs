@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
 mod model;
+mod slack_files;
 mod slack_socket;
 mod slack_web;
 mod support;
