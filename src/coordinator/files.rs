@@ -154,7 +154,7 @@ impl Files {
         let attempts = async {
             let mut attempt = 1;
             loop {
-                let wait = match channel.outlet.adapter().fetch(file, limit).await {
+                let wait = match channel.outlet.adapter().fetch(&self.conversation, file, limit).await {
                     Ok(content) => return Ok(content),
                     Err(SendError::Refused(refusal)) => {
                         tracing::warn!(

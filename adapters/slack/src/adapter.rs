@@ -65,7 +65,7 @@ impl SlackAdapter {
         Ok(Self {
             features: features(&config),
             names: Arc::new(Names::new(api.clone())),
-            files: Files::new(api.clone(), &config)?,
+            files: Files::new(&api, &config)?,
             config: Arc::new(config),
             api,
             state: watch::Sender::new(ChannelState::Connecting),
@@ -229,7 +229,7 @@ impl ChannelAdapter for SlackAdapter {
         };
         match &message.operation {
             Operation::Post(key) if let Body::File(file) = &message.body => {
-                self.files.upload(&message.conversation, key, file).await
+                self.files.upload(&self.api, &message.conversation, key, file).await
             }
             Operation::Edit(_) if matches!(message.body, Body::File(_)) => {
                 Err(SendError::Refused(Refusal::unsupported("a message can't become a file")))
@@ -264,8 +264,8 @@ impl ChannelAdapter for SlackAdapter {
         Ok(messages)
     }
 
-    async fn fetch(&self, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
-        self.files.fetch(file, limit).await
+    async fn fetch(&self, _: &ConversationId, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
+        self.files.fetch(&self.api, file, limit).await
     }
 
     async fn react(&self, to: &MessageId, sign: Sign) -> Result<(), SendError> {

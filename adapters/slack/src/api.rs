@@ -62,6 +62,11 @@ impl Api {
         })
     }
 
+    /// For what isn't a method: the addresses of files.
+    pub(crate) fn bot_token(&self) -> &str {
+        &self.bot_token.token_value.0
+    }
+
     /// A method that changes something, called as the bot.
     pub(crate) async fn post<A: DeserializeOwned + Default>(
         &self,

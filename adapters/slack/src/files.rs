@@ -1,12 +1,11 @@
 //! Fetches what people attach. Slack answers a token without the right scope with its sign-in page, with status 200 or by a
 //! redirect: such a page never counts as the file. What to do with a file's bytes is left to the caller.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use moka::sync::Cache;
 use reqwest::{Client, Response, StatusCode, header};
-use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use watchfloor_channel::{FileRef, RefusalKind, SendError};
 
@@ -26,17 +25,15 @@ const SNIFF: usize = 512;
 const REMEMBERED: u64 = 256;
 
 pub(crate) struct Files {
-    pub(crate) api: Arc<Api>,
     pub(crate) client: Client,
     pub(crate) hosts: Hosts,
     pub(crate) call_timeout: Duration,
     /// The file that a delivery became, by its key.
     pub(crate) uploaded: Cache<String, String>,
-    token: SecretString,
 }
 
 impl Files {
-    pub(crate) fn new(api: Arc<Api>, config: &SlackConfig) -> Result<Self, BuildError> {
+    pub(crate) fn new(api: &Api, config: &SlackConfig) -> Result<Self, BuildError> {
         let client = Client::builder()
             .tls_backend_preconfigured((*api.tls).clone())
             .connect_timeout(CONNECT)
@@ -49,28 +46,26 @@ impl Files {
             hosts: Hosts::new(&config.api_url),
             call_timeout: config.call_timeout,
             uploaded: Cache::builder().max_capacity(REMEMBERED).time_to_live(Duration::from_secs(3_600)).build(),
-            token: config.bot_token.clone(),
-            api,
         })
     }
 
     /// At most `limit` bytes; a longer file is refused as `TooLong`.
-    pub(crate) async fn fetch(&self, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
-        tokio::time::timeout(self.call_timeout, self.fetch_slowly(file, limit))
+    pub(crate) async fn fetch(&self, api: &Api, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
+        tokio::time::timeout(self.call_timeout, self.fetch_slowly(api, file, limit))
             .await
             .unwrap_or_else(|_| Err(SendError::Unavailable("the file did not arrive in time".to_owned())))
     }
 
-    async fn fetch_slowly(&self, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
+    async fn fetch_slowly(&self, api: &Api, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
         let (address, media_type, bytes) = match &file.url {
             Some(address) => (address.clone(), file.media_type.clone(), file.bytes),
-            None => self.look_up(&file.id).await?,
+            None => look_up(api, &file.id).await?,
         };
         let address = Url::parse(&address).map_err(|_| unreadable("bad_address", "its address can't be read"))?;
         if over(bytes, limit) {
             return Err(too_long());
         }
-        let (response, redirected) = self.follow(address).await?;
+        let (response, redirected) = self.follow(api, address).await?;
         let content_type = header_of(&response, header::CONTENT_TYPE).to_ascii_lowercase();
         let content = read(response, limit).await?;
         let said_page = media_type.starts_with("text/html") || file.name.to_ascii_lowercase().ends_with(".html");
@@ -83,22 +78,7 @@ impl Files {
         Ok(content)
     }
 
-    async fn look_up(&self, id: &str) -> Result<(String, String, u64), SendError> {
-        let info: FileInfo = match self.api.get("files.info", &[("file", id)]).await {
-            Err(error) if error.has_code("file_deleted") || error.has_code("file_not_found") => return Err(gone()),
-            answer => answer.map_err(CallError::of_read)?,
-        };
-        let file = info.file;
-        if matches!(file.mode.as_str(), "tombstone" | "hidden_by_limit") {
-            return Err(gone());
-        }
-        match file.url_private_download.or(file.url_private) {
-            Some(address) => Ok((address, file.mimetype, file.size)),
-            None => Err(unreadable("no_address", "Slack names no address for it")),
-        }
-    }
-
-    async fn follow(&self, mut address: Url) -> Result<(Response, bool), SendError> {
+    async fn follow(&self, api: &Api, mut address: Url) -> Result<(Response, bool), SendError> {
         for hop in 0..=HOPS {
             let trust = self.hosts.trust(&address);
             if trust == Trust::Foreign {
@@ -106,7 +86,7 @@ impl Files {
             }
             let mut request = self.client.get(address.clone());
             if trust == Trust::Token {
-                request = request.bearer_auth(self.token.expose_secret());
+                request = request.bearer_auth(api.bot_token());
             }
             let response = request.send().await.map_err(unreached)?;
             let status = response.status();
@@ -124,6 +104,21 @@ impl Files {
             address = next;
         }
         Err(unreadable("too_many_redirects", "its address leads from one to the next without an end"))
+    }
+}
+
+async fn look_up(api: &Api, id: &str) -> Result<(String, String, u64), SendError> {
+    let info: FileInfo = match api.get("files.info", &[("file", id)]).await {
+        Err(error) if error.has_code("file_deleted") || error.has_code("file_not_found") => return Err(gone()),
+        answer => answer.map_err(CallError::of_read)?,
+    };
+    let file = info.file;
+    if matches!(file.mode.as_str(), "tombstone" | "hidden_by_limit") {
+        return Err(gone());
+    }
+    match file.url_private_download.or(file.url_private) {
+        Some(address) => Ok((address, file.mimetype, file.size)),
+        None => Err(unreadable("no_address", "Slack names no address for it")),
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use watchfloor_channel::{ConversationId, DeliveryKey, File, MessageId, RefusalKind, SendError};
 
 use crate::{
+    api::Api,
     errors::{self, CallError},
     files::{Files, unreached},
     hosts::Trust,
@@ -22,6 +23,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 impl Files {
     pub(crate) async fn upload(
         &self,
+        api: &Api,
         to: &ConversationId,
         key: &DeliveryKey,
         file: &File,
@@ -31,11 +33,11 @@ impl Files {
         }
         // An earlier attempt got as far as the completion: perhaps it worked.
         let id = match self.uploaded.get(&key.0) {
-            Some(id) => match self.message_of(&id, &to.room).await {
+            Some(id) => match message_of(api, &id, &to.room).await {
                 Some(message) => return Ok(message),
                 None => id,
             },
-            None => self.write(key, file).await?,
+            None => self.write(api, key, file).await?,
         };
         self.uploaded.insert(key.0.clone(), id.clone());
         let mut request = json!({
@@ -48,15 +50,17 @@ impl Files {
         if !file.comment.is_empty() {
             request["initial_comment"] = json!(render::plain(&file.comment));
         }
-        match self.api.post::<Value>("files.completeUploadExternal", &request).await {
+        match api.post::<Value>("files.completeUploadExternal", &request).await {
             Ok(_) => {}
-            Err(error) if error.has_code("invalid_thread_ts") => {
-                return Err(SendError::Refused(errors::thread_gone()));
+            Err(CallError::Refused(refusal)) => {
+                self.uploaded.invalidate(&key.0);
+                let is_thread = refusal.code == "invalid_thread_ts";
+                return Err(SendError::Refused(if is_thread { errors::thread_gone() } else { refusal }));
             }
             Err(error) => return Err(error.of_write()),
         }
         for look in 1..=LOOKS {
-            if let Some(message) = self.message_of(&id, &to.room).await {
+            if let Some(message) = message_of(api, &id, &to.room).await {
                 return Ok(message);
             }
             tokio::time::sleep(LOOK_AGAIN * look).await;
@@ -66,11 +70,10 @@ impl Files {
     }
 
     /// Nothing that anybody could see: every failure means that it did not happen.
-    async fn write(&self, key: &DeliveryKey, file: &File) -> Result<String, SendError> {
+    async fn write(&self, api: &Api, key: &DeliveryKey, file: &File) -> Result<String, SendError> {
         let (name, length) = (marked_name(&file.name, key), file.content.len().to_string());
         let arguments = [("filename", name.as_str()), ("length", length.as_str())];
-        let place: UploadUrl =
-            self.api.get("files.getUploadURLExternal", &arguments).await.map_err(CallError::of_read)?;
+        let place: UploadUrl = api.get("files.getUploadURLExternal", &arguments).await.map_err(CallError::of_read)?;
         let address = url::Url::parse(&place.upload_url).ok().filter(|at| self.hosts.trust(at) != Trust::Foreign);
         let Some(address) = address.filter(|_| !place.file_id.is_empty()) else {
             let remedy = "Slack named no address of its own to upload to";
@@ -89,12 +92,12 @@ impl Files {
             false => Err(SendError::Unavailable(format!("the upload was answered with HTTP {}", status.as_u16()))),
         }
     }
+}
 
-    async fn message_of(&self, id: &str, room: &str) -> Option<MessageId> {
-        let info: FileInfo = self.api.get("files.info", &[("file", id)]).await.ok()?;
-        let share = info.file.shares.values().find_map(|rooms| rooms.get(room)?.first())?;
-        (!share.ts.is_empty()).then(|| MessageId { room: room.to_owned(), id: share.ts.clone() })
-    }
+async fn message_of(api: &Api, id: &str, room: &str) -> Option<MessageId> {
+    let info: FileInfo = api.get("files.info", &[("file", id)]).await.ok()?;
+    let share = info.file.shares.values().find_map(|rooms| rooms.get(room)?.first())?;
+    (!share.ts.is_empty()).then(|| MessageId { room: room.to_owned(), id: share.ts.clone() })
 }
 
 /// People see the title; the name is what a listing shows beside it.

@@ -29,7 +29,7 @@ async fn told(bot: &Bot, file: SimFile) -> FileRef {
 async fn fetched(file: SimFile) -> Result<Bytes, SendError> {
     let bot = bot().await;
     let told = told(&bot, file).await;
-    bot.adapter.fetch(&told, LIMIT).await
+    bot.adapter.fetch(&conversation(OPS, ""), &told, LIMIT).await
 }
 
 fn refused<T: std::fmt::Debug>(result: Result<T, SendError>) -> Refusal {
@@ -48,7 +48,7 @@ async fn a_file_is_fetched_with_the_token() {
     let bot = bot().await;
     let told = told(&bot, log()).await;
     assert_eq!((told.name.as_str(), told.media_type.as_str(), told.bytes), ("checkout.log", "text/plain", 15));
-    assert_eq!(bot.adapter.fetch(&told, LIMIT).await.unwrap(), "pool exhausted\n");
+    assert_eq!(bot.adapter.fetch(&conversation(OPS, ""), &told, LIMIT).await.unwrap(), "pool exhausted\n");
     assert_eq!(bot.slack.downloads(), [Download { name: "checkout.log".into(), with_token: true }]);
 }
 
@@ -85,7 +85,7 @@ async fn b061_without_the_scope_the_file_is_refused_with_the_scopes_name() {
     let bot = bot().await;
     bot.slack.lose_scope("files:read");
     let told = told(&bot, log()).await;
-    let refusal = refused(bot.adapter.fetch(&told, LIMIT).await);
+    let refusal = refused(bot.adapter.fetch(&conversation(OPS, ""), &told, LIMIT).await);
     assert!(refusal.remedy.contains("files:read"), "{}", refusal.remedy);
 }
 
@@ -119,7 +119,7 @@ async fn a_partners_file_is_looked_up_first() {
     let bot = bot().await;
     let told = told(&bot, hidden).await;
     bot.slack.fault("files.info", Fault::Error("file_deleted"));
-    assert_eq!(refused(bot.adapter.fetch(&told, LIMIT).await).code, "file_gone");
+    assert_eq!(refused(bot.adapter.fetch(&conversation(OPS, ""), &told, LIMIT).await).code, "file_gone");
 }
 
 #[tokio::test]
