@@ -278,6 +278,7 @@ fn models(config: &Config, clock: &SharedClock) -> anyhow::Result<Models> {
         };
         let client = client.with_context(|| format!("models.providers.{name}"))?;
         known.add(name, Arc::new(Retry::new(client, RetryPolicy::default())), provider.models.iter().cloned());
+        known.give_vision(name, provider.vision.iter().cloned());
     }
     Ok(known)
 }

@@ -116,6 +116,21 @@ pub fn operators() -> String {
     "The people who run me".into()
 }
 
+/// Name of the file that holds a very long answer.
+pub fn answer_file() -> String {
+    "answer.md".into()
+}
+
+/// Beneath the beginning of a very long answer.
+pub fn answer_goes_on(file: &str) -> String {
+    format!("This is only the beginning: the whole answer is in the file {file} below.")
+}
+
+/// Above that file.
+pub fn whole_answer() -> String {
+    "The whole answer:".into()
+}
+
 /// Beside the answer: what each cited result was.
 pub fn sources_heading() -> &'static str {
     "Sources"

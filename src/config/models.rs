@@ -28,6 +28,8 @@ pub struct Provider {
     pub api_key: Option<SecretString>,
     /// Models that it offers; empty = whatever is asked for.
     pub models: Vec<String>,
+    /// Models that take pictures; `*` = all of them.
+    pub vision: Vec<String>,
 }
 
 /// The wire format of a provider.
@@ -123,6 +125,7 @@ impl Provider {
         }
         let api_key = section.secret("api_key");
         let models = section.texts("models").unwrap_or_default();
-        Some(Self { api, base_url: base_url?, api_key, models })
+        let vision = section.texts("vision").unwrap_or_default();
+        Some(Self { api, base_url: base_url?, api_key, models, vision })
     }
 }

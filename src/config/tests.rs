@@ -361,3 +361,12 @@ proptest::proptest! {
         let _ = load_with(&text, &[]);
     }
 }
+
+#[test]
+fn models_that_take_pictures_are_listed_by_their_provider() {
+    let config = loaded("[models.providers.openai]\nvision = [\"gpt-5.4-mini\", \"*\"]", &[]);
+    assert_eq!(config.models.providers["openai"].vision, ["gpt-5.4-mini", "*"]);
+    assert_eq!(config.models.providers["anthropic"].vision, [""; 0]);
+    let wrong = mistakes("[models.providers.openai]\nvision = true", &[]);
+    assert!(wrong.len() == 1 && wrong[0].contains("models.providers.openai.vision"), "{wrong:#?}");
+}

@@ -134,6 +134,10 @@ impl Intake {
                 Ok(Verdict::Taken)
             }
             Claim::Duplicate => {
+                if !inbound.files.is_empty() && inbound.kind == InboundKind::Message {
+                    let files = serde_json::to_string(&inbound.files).unwrap_or_default();
+                    self.services.store.inbox().add_files(at.channel.as_str(), &inbound.message_key, &files).await?;
+                }
                 // Perhaps claimed by an attempt that never heard so, and then nobody was woken.
                 self.router.open(at);
                 Ok(Verdict::Duplicate)

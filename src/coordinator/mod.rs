@@ -6,6 +6,7 @@ mod command;
 mod control;
 mod conversation;
 mod dispatch;
+mod files;
 mod intake;
 mod outlet;
 mod prompt;

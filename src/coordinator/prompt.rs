@@ -53,18 +53,20 @@ pub(super) fn reminder(persona: &Persona, catalog: Option<&str>, now_ms: i64) ->
 
 /// What a person said to us.
 pub(super) fn message(inbound: &Inbound) -> String {
-    let author = &inbound.author;
-    let files =
-        inbound.files.iter().map(|file| format!("\n[attached file: {} ({}), not read]", file.name, file.media_type));
-    let text = format!("{}{}", inbound.text, files.collect::<String>());
-    envelope(author, inbound.sent_at, &text, MESSAGE_CHARS)
+    envelope("message", &inbound.author, inbound.sent_at, &with_files(inbound), MESSAGE_CHARS)
+}
+
+/// What they hold is told in rows of their own.
+fn with_files(inbound: &Inbound) -> String {
+    let files = inbound.files.iter().map(|file| format!("\n[file {}]", file.name));
+    format!("{}{}", inbound.text, files.collect::<String>())
 }
 
 /// What others said in the thread since the last message to us.
 pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> Option<String> {
     let lines: Vec<_> = messages
         .into_iter()
-        .map(|inbound| envelope(&inbound.author, inbound.sent_at, &inbound.text, CONTEXT_CHARS))
+        .map(|inbound| envelope("message", &inbound.author, inbound.sent_at, &with_files(inbound), CONTEXT_CHARS))
         .collect();
     (!lines.is_empty()).then(|| {
         format!(
@@ -78,7 +80,7 @@ pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> 
 pub(super) fn thread(messages: &[Overheard]) -> Option<String> {
     let lines: Vec<_> = messages
         .iter()
-        .map(|earlier| envelope(&earlier.author, earlier.sent_at, &earlier.text, CONTEXT_CHARS))
+        .map(|earlier| envelope("message", &earlier.author, earlier.sent_at, &earlier.text, CONTEXT_CHARS))
         .collect();
     (!lines.is_empty()).then(|| {
         format!(
@@ -98,11 +100,11 @@ pub(super) fn stopped() -> String {
     "<runtime>The turn was stopped by a person. What was asked before this needs no answer.</runtime>".into()
 }
 
-fn envelope(author: &Author, at: i64, text: &str, limit: usize) -> String {
+fn envelope(tag: &str, author: &Author, at: i64, text: &str, limit: usize) -> String {
     let text = watchfloor_channel::text::shorten(text.trim(), limit);
     let outside = if author.is_outsider { " organisation=\"another\"" } else { "" };
     format!(
-        "<message from=\"{}\" id=\"{}\"{outside} at=\"{}\">\n{}\n</message>",
+        "<{tag} from=\"{}\" id=\"{}\"{outside} at=\"{}\">\n{}\n</{tag}>",
         attribute(author.name.as_deref().unwrap_or(&author.id)),
         attribute(&author.id),
         time(at),
@@ -110,7 +112,7 @@ fn envelope(author: &Author, at: i64, text: &str, limit: usize) -> String {
     )
 }
 
-fn attribute(value: &str) -> String {
+pub(super) fn attribute(value: &str) -> String {
     let value: String =
         value.chars().map(|c| if c == '"' || c == '<' || c == '>' || c.is_control() { ' ' } else { c }).collect();
     watchfloor_channel::text::shorten(&value, 80).into_owned()

@@ -5,6 +5,7 @@
 //! platform is asked before anything is posted again.
 
 mod answer;
+mod attach;
 mod keeper;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,9 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Services, prompt,
+    Services,
+    files::{Files, Gallery},
+    prompt,
     steer::{Steering, row},
     transcript,
     view::{LineState, Progress},
@@ -46,6 +48,10 @@ pub(super) struct Run {
     pub catalog: Option<String>,
     pub activity: Activity,
     pub steering: Option<Steering>,
+    /// What people attach, for a coordinator.
+    pub files: Option<Files>,
+    /// The model takes pictures.
+    pub vision: bool,
     pub cancel: CancellationToken,
 }
 
@@ -108,8 +114,10 @@ impl Run {
         let started = Instant::now();
         let store = &self.services.store;
         let rows = store.messages().transcript(&self.session_id).await?;
-        let mut history =
-            transcript::pair(transcript::parse(rows.iter().map(|row| (row.kind.as_str(), row.body.as_str()))));
+        let mut gallery = Gallery::new(self.vision);
+        gallery.hang(store, rows.iter().map(|row| row.body.as_str())).await?;
+        let rows = rows.iter().map(|row| (row.kind.as_str(), row.body.as_str()));
+        let mut history = transcript::pair(transcript::parse(rows, &gallery));
         let system: Arc<str> = prompt::system(&self.persona).into();
         let tools = self.toolbox.specs();
         let mut calls_made = 0;
@@ -126,6 +134,10 @@ impl Run {
             }
             if let Some(steering) = &self.steering {
                 history.extend(steering.take().await?);
+            }
+            match self.new_files(&mut gallery).await? {
+                Some(new) => history.extend(new),
+                None => return Ok(End::Stopped),
             }
             let limit = if calls_made >= self.max_turns {
                 Some(Limit::ModelCalls(self.max_turns))
@@ -162,6 +174,14 @@ impl Run {
             self.write(std::slice::from_ref(&said)).await?;
             history.push(said);
             if calls.is_empty() {
+                // An event may come without its files, and its twin, which has them, a moment later.
+                match self.new_files(&mut gallery).await? {
+                    Some(late) if !late.is_empty() && limit.is_none() => {
+                        history.extend(late);
+                        continue;
+                    }
+                    _ => {}
+                }
                 let cut = match stop {
                     StopReason::Length => Some(Limit::Length),
                     StopReason::Filtered => Some(Limit::Filtered),
@@ -179,6 +199,15 @@ impl Run {
             }
             self.write(&results).await?;
             history.extend(results);
+        }
+    }
+
+    /// Nothing at all if it was stopped meanwhile.
+    async fn new_files(&self, gallery: &mut Gallery) -> Result<Option<Vec<Message>>, StoreError> {
+        let Some(files) = &self.files else { return Ok(Some(Vec::new())) };
+        tokio::select! {
+            new = files.read_new(gallery) => new.map(Some),
+            () = self.cancel.cancelled() => Ok(None),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::files::Gallery;
 use crate::model::{Message, ToolCall};
 
 /// What stands in for a result that was never written.
@@ -16,11 +17,11 @@ pub(super) const THREAD: &str = "thread";
 
 /// Rows of `chat_messages` in order, each as its kind and body. A row that can't be read is left out: better a gap than a
 /// conversation that can never go on.
-pub(super) fn parse<'a>(rows: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Vec<Message> {
+pub(super) fn parse<'a>(rows: impl Iterator<Item = (&'a str, &'a str)> + Clone, gallery: &Gallery) -> Vec<Message> {
     let is_thread = |(kind, _): &(&str, &str)| *kind == THREAD;
     let thread_first = rows.clone().filter(is_thread).chain(rows.filter(|row| !is_thread(row)));
     thread_first
-        .filter_map(|(_, body)| match serde_json::from_str(body) {
+        .filter_map(|(_, body)| match gallery.read(body) {
             Ok(message) => Some(message),
             Err(error) => {
                 tracing::error!(%error, "a transcript row can't be read and is left out");

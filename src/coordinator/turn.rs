@@ -12,12 +12,13 @@ use std::{
 
 use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use watchfloor_channel::{ConversationId, Inbound, SendError};
+use watchfloor_channel::{ConversationId, Inbound, Overheard, SendError};
 
 use super::{
     Services,
     control::{Control, Why},
     dispatch::{self, Dispatch},
+    files::{Attached, Files, Gallery},
     outlet::Undelivered,
     prompt,
     reply::{Reply, ReplyError, Route},
@@ -40,6 +41,8 @@ const ATTEMPTS: i64 = 3;
 const CONTEXT_WITHIN: Duration = Duration::from_secs(10);
 /// Earlier messages read for a first mention.
 const CONTEXT_MESSAGES: usize = 20;
+/// Of their files.
+const THREAD_FILES: usize = 5;
 /// Workers end with their turn; this bounds a tool that doesn't listen.
 const WORKERS_END_WITHIN: Duration = Duration::from_secs(5);
 
@@ -259,18 +262,27 @@ impl Turn {
                 }
             }
         };
+        let persona = services.personas.coordinator().clone();
+        let files = Files {
+            services: services.clone(),
+            conversation: self.conversation.clone(),
+            session_id: self.session.id.clone(),
+            turn_id: self.turn.id.clone(),
+            epoch: self.session.lease_epoch,
+            invoker: services.invoker(&persona, &self.turn.asker_id),
+        };
         let read = tokio::select! {
-            read = self.read_thread() => read,
+            read = self.read_thread(&files) => read,
             () = cancel.cancelled() => return (End::Stopped, nothing),
         };
         if let Err(error) = read {
             return (error.into(), nothing);
         }
-        let persona = services.personas.coordinator().clone();
         let (provider, model) = match services.models.resolve(persona.model.as_deref().unwrap_or_default()) {
             Ok(found) => found,
             Err(lookup) => return (End::Failed(Failure::NoModel(lookup.to_string())), nothing),
         };
+        let vision = services.models.takes_pictures(persona.model.as_deref().unwrap_or_default());
         dispatch.inherit(&provider, &model);
         let all: Vec<_> = services.tools.iter().cloned().chain(dispatch.tools()).collect();
         let run = Run {
@@ -289,6 +301,8 @@ impl Turn {
             catalog: Some(persona::catalog(&services.personas)),
             activity: Activity::Own(progress.clone()),
             steering: Some(self.steering(&self.turn.asker_id)),
+            files: Some(files),
+            vision,
             cancel,
         };
         Box::pin(run.go()).await
@@ -307,7 +321,7 @@ impl Turn {
 
     /// What stood in the thread before we were mentioned, read once, before anything was answered in it. If it can't be
     /// read, the model is told why.
-    async fn read_thread(&self) -> Result<(), StoreError> {
+    async fn read_thread(&self, files: &Files) -> Result<(), StoreError> {
         let (services, store) = (&self.services, &self.services.store);
         let Some(channel) = services.channels.get(&self.conversation.channel) else { return Ok(()) };
         let begins_here = self.conversation.thread.is_empty() || self.said.iter().any(|said| said.starts_thread);
@@ -316,11 +330,17 @@ impl Turn {
         }
         let adapter = channel.outlet.adapter();
         let limit = CONTEXT_MESSAGES.min(services.limits.history_limit);
+        let mut attached = Vec::new();
         let text = match timeout(CONTEXT_WITHIN, adapter.thread(&self.conversation, limit)).await {
             Ok(Ok(mut messages)) => {
                 let ours = |key: &str| self.said.iter().any(|said| said.message_key == key);
                 messages.retain(|message| !message.author.is_self && !ours(&message.message_key));
-                prompt::thread(&messages)
+                let text = prompt::thread(&messages);
+                for message in messages {
+                    let Overheard { author, files, .. } = message;
+                    attached.extend(files.into_iter().map(|file| Attached { by: author.clone(), file }));
+                }
+                text
             }
             Ok(Err(SendError::Refused(refusal))) => {
                 tracing::warn!(conversation.id = %self.conversation, code = %refusal.code, "a thread can't be read: {}", refusal.remedy);
@@ -329,7 +349,11 @@ impl Turn {
             Ok(Err(_)) | Err(_) => Some(prompt::thread_unreadable("the platform did not answer in time")),
         };
         if let Some(text) = text {
-            let rows = vec![NewMessage { kind: transcript::THREAD.to_owned(), ..user_row(None, text) }];
+            let mut rows = vec![user_row(None, text)];
+            // The newest are nearest to the question.
+            let attached = attached.split_off(attached.len().saturating_sub(THREAD_FILES));
+            rows.extend(files.read(attached, &Gallery::default()).await?);
+            let rows = rows.into_iter().map(|row| NewMessage { kind: transcript::THREAD.to_owned(), ..row }).collect();
             let epoch = Some(self.session.lease_epoch);
             store.messages().append(&self.session.id, &self.turn.id, epoch, rows, services.now()).await?;
         }

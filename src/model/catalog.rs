@@ -25,6 +25,8 @@ enum Provider {
         provider: Arc<dyn ModelProvider>,
         /// The models its configuration lists: a bare name that only one provider lists belongs to it.
         listed: BTreeSet<String>,
+        /// Its models that take pictures; `*` stands for all.
+        vision: BTreeSet<String>,
     },
     /// Configured, but not usable; with what to do about it.
     Off { remedy: String },
@@ -61,7 +63,25 @@ impl Models {
         I: IntoIterator<Item: Into<String>>,
     {
         let listed = listed.into_iter().map(Into::into).collect();
-        self.providers.insert(name.into(), Provider::Ready { provider, listed });
+        self.providers.insert(name.into(), Provider::Ready { provider, listed, vision: BTreeSet::new() });
+    }
+
+    /// These models of a provider that was added take pictures; `*` stands for all of them.
+    pub fn give_vision<I>(&mut self, name: &str, models: I)
+    where
+        I: IntoIterator<Item: Into<String>>,
+    {
+        if let Some(Provider::Ready { vision, .. }) = self.providers.get_mut(name) {
+            vision.extend(models.into_iter().map(Into::into));
+        }
+    }
+
+    /// Whether the model that a reference leads to takes pictures.
+    pub fn takes_pictures(&self, reference: &str) -> bool {
+        self.locate(reference).is_ok_and(|ModelRef { provider, model }| match self.providers.get(&provider) {
+            Some(Provider::Ready { vision, .. }) => vision.contains("*") || vision.contains(&*model),
+            _ => false,
+        })
     }
 
     /// A provider that is configured but can't be used, such as one without a key.
@@ -173,6 +193,24 @@ mod tests {
         ] {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
             assert_eq!(resolved(&models(), reference), expected, "{reference:?}");
+        }
+    }
+
+    #[test]
+    fn only_models_that_are_listed_for_it_take_pictures() {
+        let mut models = models();
+        models.give_vision("openai", ["mini"]);
+        models.give_vision("local", ["*"]);
+        models.give_vision("anthropic", ["*"]);
+        for (reference, takes) in [
+            ("", true),
+            ("fast", true),
+            ("openai/gpt", false),
+            ("local/any/model", true),
+            ("anthropic/x", false),
+            ("a/", false),
+        ] {
+            assert_eq!(models.takes_pictures(reference), takes, "{reference:?}");
         }
     }
 

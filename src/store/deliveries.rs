@@ -13,6 +13,8 @@ words! {
         /// A further message of an answer too long for one.
         Part = "part",
         Notice = "notice",
+        /// The whole of an answer that is too long for messages.
+        File = "file",
     }
 }
 

@@ -65,6 +65,15 @@ row! {
     }
 }
 
+/// How a payload says that its message has none. Within a text the quotes would be escaped.
+const NO_FILES: &str = "\"files\":[]";
+
+impl InboxRow {
+    pub fn payload_has_files(&self) -> bool {
+        !self.payload.contains(NO_FILES)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     Taken { id: String },
@@ -137,6 +146,23 @@ impl Inbox<'_> {
     /// What a turn has taken, in order of arrival.
     pub async fn of_turn(&self, turn_id: &str) -> Result<Vec<InboxRow>, StoreError> {
         Ok(read!(self.0, |pool| sqlx::query_as(OF_TURN).bind(turn_id).fetch_all(pool)))
+    }
+
+    /// What a turn has taken or was told beside it, in order of arrival.
+    pub async fn heard_in(&self, turn_id: &str) -> Result<Vec<InboxRow>, StoreError> {
+        Ok(read!(self.0, |pool| sqlx::query_as(HEARD_IN).bind(turn_id).fetch_all(pool)))
+    }
+
+    /// A message was claimed by an event that came without its files; they go into the row that is there.
+    pub async fn add_files(&self, channel: &str, message_key: &str, files: &str) -> Result<(), StoreError> {
+        let files = format!("\"files\":{files}");
+        write!(self.0, |pool| sqlx::query(ADD_FILES)
+            .bind(channel)
+            .bind(message_key)
+            .bind(NO_FILES)
+            .bind(clean(&files))
+            .execute(pool));
+        Ok(())
     }
 
     /// Ends rows that need no turn, such as a "stop" with nothing to stop.
@@ -242,3 +268,8 @@ pub(super) const FINISH_TURN: &str = "UPDATE inbox SET state = 'done' WHERE turn
 
 const OF_TURN: &str =
     concat!("SELECT ", inbox_columns!(), " FROM inbox WHERE turn_id = $1 AND kind <> 'overheard' ORDER BY arrival");
+
+const HEARD_IN: &str = concat!("SELECT ", inbox_columns!(), " FROM inbox WHERE turn_id = $1 ORDER BY arrival");
+
+const ADD_FILES: &str = "
+    UPDATE inbox SET payload = REPLACE(payload, $3, $4) WHERE channel = $1 AND message_key = $2 AND kind = 'message'";

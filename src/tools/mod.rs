@@ -27,7 +27,7 @@ mod toolbox;
 pub use alertmanager::Alertmanager;
 pub use erased::{DynTool, Prepared, SharedTool};
 pub use get_active_incidents::GetActiveIncidents;
-pub use invoke::{CallState, Invoked, Invoker, invoke};
+pub use invoke::{CallState, Handed, Invoked, Invoker, admit, invoke};
 pub use policy::Policy;
 pub use prometheus::Prometheus;
 pub use query_alert_rules::QueryAlertRules;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use watchfloor_sim::{
     ModelSim, SlackSim, TelemetrySim,
     model::{self, Rule},
-    slack::{self, Author, Message, SlackConfig},
+    slack::{self, Author, Message, SimFile, SlackConfig},
     telemetry::{PrometheusScript, QueryScript, TelemetryScript},
 };
 
@@ -123,6 +123,12 @@ impl Bench {
     pub(crate) async fn ask(&mut self, text: &str) -> String {
         self.said += 1;
         self.slack.say(ALICE, OPS, &format!("{} {text}", slack::bot_mention())).await
+    }
+
+    /// Mentions the bot at top level, with a file.
+    pub(crate) async fn ask_with(&mut self, text: &str, file: SimFile) -> String {
+        self.said += 1;
+        self.slack.share(ALICE, OPS, None, &format!("{} {text}", slack::bot_mention()), [file]).await
     }
 
     /// Mentions the bot in a thread.

@@ -9,6 +9,7 @@ mod answer;
 mod bench;
 mod database;
 mod ending;
+mod files;
 mod parts;
 mod placeholder;
 mod postgres;

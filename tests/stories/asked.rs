@@ -3,7 +3,16 @@
 use serde_json::Value;
 
 fn text(message: &Value) -> String {
-    message["content"].as_str().unwrap_or_default().to_owned()
+    let content = &message["content"];
+    // With pictures the words are one part of several.
+    content.as_str().or(content[0]["text"].as_str()).unwrap_or_default().to_owned()
+}
+
+/// The addresses of all pictures.
+pub(crate) fn pictures(request: &Value) -> Vec<String> {
+    let messages = request["messages"].as_array().unwrap().iter();
+    let parts = messages.flat_map(|message| message["content"].as_array().into_iter().flatten());
+    parts.filter_map(|part| part["image_url"]["url"].as_str().map(str::to_owned)).collect()
 }
 
 fn of<'r>(request: &'r Value, role: &str) -> impl Iterator<Item = String> + use<'r> {

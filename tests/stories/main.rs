@@ -14,6 +14,7 @@ mod context;
 mod events_api;
 mod evidence;
 mod field;
+mod files;
 mod limits;
 mod model_faults;
 mod organisations;

@@ -18,7 +18,7 @@ const MAYA: &str = "U0MAYA";
 async fn a_partner_in_a_shared_room_gets_no_answer_and_steers_nothing() {
     let stage = Stage::with(by_step()).await;
     stage.slack.add_person_of("T0FAR", None, EVE, "Eve").await;
-    stage.slack.share(ROOM).await;
+    stage.slack.share_channel(ROOM).await;
     stage.ask(EVE, "how many customers are down?").await;
     stage.idle().await;
     assert_eq!(stage.tally().await.messages, 0);

@@ -46,6 +46,7 @@ pub(crate) struct Setting {
     over_http: bool,
     /// Whose wire format the default model speaks.
     provider: &'static str,
+    vision: &'static str,
 }
 
 impl Default for Setting {
@@ -60,6 +61,7 @@ impl Default for Setting {
             api_key: true,
             over_http: false,
             provider: "openai",
+            vision: "",
         }
     }
 }
@@ -105,6 +107,12 @@ impl Setting {
              permission_mode: read-only\nmax_turns: {max_turns}\n---\n\nLook and report.\n"
         );
         self.personas.push((format!("{name}.md"), text));
+        self
+    }
+
+    /// A model that takes pictures.
+    pub(crate) fn seeing(mut self) -> Self {
+        self.vision = "vision = [\"story\"]";
         self
     }
 
@@ -189,6 +197,7 @@ default_provider = "openai"
 [models.providers.openai]
 api = "openai"
 {provider}
+{vision}
 [sources.prometheus]
 url = "{prometheus}"
 [sources.alertmanager]
@@ -205,6 +214,7 @@ api_url = "{slack}"
 "#,
             limits = self.limits,
             default = self.provider,
+            vision = self.vision,
             prometheus = telemetry.prometheus_url(),
             alertmanager = telemetry.alertmanager_url(),
             transport = match self.over_http {

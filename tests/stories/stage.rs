@@ -13,7 +13,7 @@ use watchfloor::{
 use watchfloor_sim::{
     ModelSim, SlackSim, TelemetrySim,
     model::Rule,
-    slack::{Author, Message},
+    slack::{Author, Message, SimFile},
 };
 
 use crate::setting::{Setting, start};
@@ -58,6 +58,11 @@ impl Stage {
     /// A mention in a thread.
     pub(crate) async fn ask_in(&self, thread: &str, person: &str, text: &str) -> String {
         self.slack.reply(person, ROOM, thread, &format!("<@U0BOT> {text}")).await
+    }
+
+    /// A mention with files.
+    pub(crate) async fn ask_with(&self, thread: Option<&str>, text: &str, files: Vec<SimFile>) -> String {
+        self.slack.share(ALICE, ROOM, thread, &format!("<@U0BOT> {text}"), files).await
     }
 
     /// Something said in a thread without a mention.

@@ -45,8 +45,9 @@ pub trait ChannelAdapter: Send + Sync + 'static {
     /// Earlier messages of a thread, oldest first, at most `limit` of the newest.
     async fn thread(&self, of: &ConversationId, limit: usize) -> Result<Vec<Overheard>, SendError>;
 
-    async fn fetch(&self, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
-        let _ = (file, limit);
+    /// The bytes of a file that was attached in that conversation; a longer one is refused as `TooLong`. One attempt.
+    async fn fetch(&self, conversation: &ConversationId, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
+        let _ = (conversation, file, limit);
         Err(SendError::Refused(Refusal::unsupported("files can't be fetched on this channel")))
     }
 

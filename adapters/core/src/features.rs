@@ -19,6 +19,7 @@ pub struct Features {
     pub account_edits: Quota,
     pub threads: bool,
     pub buttons: bool,
+    /// Files of ours can be posted ([`crate::Body::File`]).
     pub files: bool,
     pub reactions: bool,
     /// [`crate::ChannelAdapter::find`] can tell whether a post arrived.

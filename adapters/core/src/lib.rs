@@ -18,4 +18,4 @@ pub use ids::{ChannelId, ConversationId, DeliveryKey, MessageId};
 pub use inbound::{
     Act, Addressed, Aside, Author, Deliver, FileRef, Inbound, InboundKind, Inbox, InboxError, Overheard, Verdict,
 };
-pub use outbound::{Body, Operation, Outbound, Urgency};
+pub use outbound::{Body, File, Operation, Outbound, Urgency};

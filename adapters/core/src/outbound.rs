@@ -1,5 +1,9 @@
 //! What we ask a platform to show.
 
+use std::fmt;
+
+use bytes::Bytes;
+
 use crate::{ConversationId, DeliveryKey, MessageId};
 
 /// One call to a platform. The adapter makes one attempt; repeating and pacing are the outlet's.
@@ -27,13 +31,32 @@ pub enum Body {
     Markdown(String),
     /// Shown as it is: our own sentences and errors, which must never fail to parse.
     Plain(String),
+    /// A file of ours, only where [`crate::Features::files`] and only as a post.
+    File(File),
 }
 
 impl Body {
     pub fn text(&self) -> &str {
         match self {
             Self::Markdown(text) | Self::Plain(text) => text,
+            Self::File(file) => &file.comment,
         }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct File {
+    /// As people see it, with its ending.
+    pub name: String,
+    pub media_type: String,
+    pub content: Bytes,
+    /// A sentence of ours that stands above it, shown as it is.
+    pub comment: String,
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File").field("name", &self.name).field("bytes", &self.content.len()).finish_non_exhaustive()
     }
 }
 

@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use watchfloor_channel::{
-    Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, Finding, Inbox, MessageId,
-    Operation, Outbound, Overheard, Quota, ReceiveError, SendError, Sign, TextUnit,
+    Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, FileRef, Finding, Inbox,
+    MessageId, Operation, Outbound, Overheard, Quota, ReceiveError, Refusal, SendError, Sign, TextUnit,
 };
 
 use crate::{
@@ -20,6 +20,7 @@ use crate::{
     api::Api,
     arrivals::Shared,
     errors::{self, CallError},
+    files::Files,
     history, identity,
     outgoing::Content,
     render, socket,
@@ -35,6 +36,7 @@ pub struct SlackAdapter {
     features: Features,
     api: Arc<Api>,
     accounts: Arc<Accounts>,
+    files: Files,
     state: watch::Sender<ChannelState>,
     /// `None`: events come over sockets.
     door: Option<Door>,
@@ -60,6 +62,7 @@ impl SlackAdapter {
             door,
             features: features(&config),
             accounts: Arc::new(Accounts::new(config.clone(), api.clone())),
+            files: Files::new(&api, &config)?,
             config,
             api,
             state: watch::Sender::new(ChannelState::Connecting),
@@ -194,6 +197,15 @@ impl ChannelAdapter for SlackAdapter {
 
     async fn send(&self, message: &Outbound) -> Result<MessageId, SendError> {
         match &message.operation {
+            Operation::Post(key) if let Body::File(file) = &message.body => {
+                let (account, room) = self.accounts.of_room(&message.conversation.room).await?;
+                let at = ConversationId { room: room.to_owned(), ..message.conversation.clone() };
+                let posted = self.files.upload(&account.api, &at, key, file).await?;
+                Ok(MessageId { room: message.conversation.room.clone(), ..posted })
+            }
+            Operation::Edit(_) if matches!(message.body, Body::File(_)) => {
+                Err(SendError::Refused(Refusal::unsupported("a message can't become a file")))
+            }
             Operation::Post(key) => self.post(&message.conversation, key, &Content::of(&message.body)?).await,
             Operation::Edit(edited) => self.edit(edited, &Content::of(&message.body)?).await.map(|()| edited.clone()),
             Operation::Delete(deleted) => self.delete(deleted).await.map(|()| deleted.clone()),
@@ -238,6 +250,11 @@ impl ChannelAdapter for SlackAdapter {
         let mut messages = history::thread(&account.api, &at, limit, own).await?;
         account.names.name_all(messages.iter_mut().map(|message| &mut message.author), own).await;
         Ok(messages)
+    }
+
+    async fn fetch(&self, of: &ConversationId, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
+        let (account, _) = self.accounts.of_room(&of.room).await?;
+        self.files.fetch(&account.api, file, limit).await
     }
 
     async fn react(&self, to: &MessageId, sign: Sign) -> Result<(), SendError> {
@@ -312,7 +329,7 @@ fn features(config: &SlackConfig) -> Features {
         account_edits: per_minute(config.edits_per_minute, 10),
         threads: true,
         buttons: false,
-        files: false,
+        files: true,
         reactions: true,
         finds_posts: true,
     }

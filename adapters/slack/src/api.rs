@@ -78,6 +78,11 @@ impl Api {
         Self { bot_token: token(bot_token), signed_out: Arc::default(), ..self.clone() }
     }
 
+    /// For what isn't a method: the addresses of files.
+    pub(crate) fn bot_token(&self) -> &str {
+        &self.bot_token.token_value.0
+    }
+
     /// Returns once a call as the bot was refused for its token.
     pub(crate) async fn signed_out(&self) {
         self.signed_out.notified().await;

@@ -172,7 +172,11 @@ fn file(file: &File) -> Option<FileRef> {
         name: file.name.clone(),
         media_type: file.mimetype.clone(),
         bytes: file.size,
-        url: file.url_private_download.clone().or_else(|| file.url_private.clone()),
+        // Of a partner's file the address is told on request only.
+        url: match file.file_access.as_str() {
+            "check_file_info" => None,
+            _ => file.url_private_download.clone().or_else(|| file.url_private.clone()),
+        },
     })
 }
 

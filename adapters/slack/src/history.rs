@@ -11,6 +11,7 @@ use crate::{
     errors::CallError,
     events,
     identity::Identity,
+    upload,
     wire::{Message, Page},
 };
 
@@ -60,8 +61,9 @@ pub(crate) async fn find(api: &Api, of: &ConversationId, delivery: &DeliveryKey)
 }
 
 fn is_marked(message: &Message, delivery: &DeliveryKey) -> bool {
-    message.metadata.event_type == EVENT_TYPE
-        && message.metadata.event_payload.get("key").and_then(|key| key.as_str()) == Some(delivery.0.as_str())
+    let by_metadata = message.metadata.event_type == EVENT_TYPE
+        && message.metadata.event_payload.get("key").and_then(|key| key.as_str()) == Some(delivery.0.as_str());
+    by_metadata || message.files.iter().any(|file| upload::is_marked(file, delivery))
 }
 
 pub(crate) async fn thread(

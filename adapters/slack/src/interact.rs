@@ -19,6 +19,7 @@ use crate::{
     accounts::Account,
     arrivals::Shared,
     errors::CallError,
+    hosts::{Hosts, Trust},
     identity::{self, Identity},
 };
 
@@ -185,19 +186,8 @@ impl Shared {
     /// An address from a payload is called only if it is Slack's own.
     fn trusted(&self, url: &str) -> Option<Url> {
         let url = Url::parse(url).ok()?;
-        is_slacks(&url, &self.config.api_url).then_some(url)
+        (Hosts::new(&self.config.api_url).trust(&url) == Trust::Token).then_some(url)
     }
-}
-
-fn is_slacks(url: &Url, api_url: &Url) -> bool {
-    if !url.username().is_empty() || url.password().is_some() {
-        return false;
-    }
-    let same_place = url.origin() == api_url.origin();
-    let slack = url.scheme() == "https"
-        && url.port().is_none()
-        && url.host_str().is_some_and(|host| host == "slack.com" || host.ends_with(".slack.com"));
-    same_place || slack
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ mod config;
 mod content;
 mod errors;
 mod events;
+mod files;
 mod history;
+mod hosts;
 mod identity;
 mod interact;
 mod link;
@@ -20,6 +22,7 @@ mod render;
 mod signature;
 mod socket;
 mod text_in;
+mod upload;
 mod webhook;
 mod wire;
 

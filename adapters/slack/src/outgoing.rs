@@ -35,7 +35,7 @@ impl Content {
         }
         let blocks = match body {
             Body::Markdown(markdown) => render::blocks(markdown),
-            Body::Plain(_) => None,
+            Body::Plain(_) | Body::File(_) => None,
         };
         Ok(Self { text, blocks })
     }

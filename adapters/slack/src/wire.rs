@@ -1,6 +1,8 @@
 //! Slack's JSON as far as we read it. Every field is optional and a misfit counts as absent: one odd field must never
 //! cost a message. What the fields mean is decided elsewhere.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -158,9 +160,39 @@ pub(crate) struct File {
     #[serde(deserialize_with = "lenient")]
     pub(crate) mode: String,
     #[serde(deserialize_with = "lenient")]
+    pub(crate) file_access: String,
+    /// By kind of channel, then by channel: the messages that show it.
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) shares: BTreeMap<String, BTreeMap<String, Vec<Share>>>,
+    #[serde(deserialize_with = "lenient")]
     pub(crate) url_private: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) url_private_download: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Share {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) ts: String,
+}
+
+/// The answer of `files.info`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FileInfo {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) file: File,
+}
+
+/// The answer of `files.getUploadURLExternal`. The address lets anybody write: never log it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct UploadUrl {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) upload_url: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) file_id: String,
 }
 
 #[derive(Debug, Default, Deserialize)]

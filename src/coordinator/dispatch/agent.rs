@@ -154,6 +154,8 @@ async fn work(
             persona: persona.name.clone(),
         },
         steering: None,
+        files: None,
+        vision: false,
         cancel,
     };
     // The loop that calls this tool runs this loop: without the box the two futures would contain each other.

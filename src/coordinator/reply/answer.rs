@@ -16,6 +16,10 @@ use crate::{
 
 /// How often a part that a platform finds too long is halved.
 const HALVINGS: u32 = 3;
+/// Markup and escapes make a sentence of ours a little longer.
+const ROOM_FOR_NOTICE: usize = 50;
+/// More messages than that bury the thread.
+const MOST_PARTS: usize = 5;
 
 /// One message of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +31,11 @@ struct Part {
 impl Route {
     /// Shows the answer. What is settled stays as it is.
     pub(in super::super) async fn finish(&self, answer: &Body) -> Result<(), ReplyError> {
-        let mut parts = VecDeque::from(self.cut(answer));
+        let parts = self.cut(answer);
+        let mut parts = VecDeque::from(match answer {
+            Body::Markdown(text) if parts.len() > MOST_PARTS && self.attach(text).await? => vec![self.beginning(text)],
+            _ => parts,
+        });
         let mut number = 0;
         while let Some(part) = parts.pop_front() {
             let row = self.row_of(number).await?;
@@ -54,7 +62,7 @@ impl Route {
     fn cut(&self, answer: &Body) -> Vec<Part> {
         let whole = |body| Part { body, halvings: 0 };
         match answer {
-            Body::Plain(_) => vec![whole(answer.clone())],
+            Body::Plain(_) | Body::File(_) => vec![whole(answer.clone())],
             Body::Markdown(text) => {
                 let parts = self.split(&for_people(text), self.outlet.features().max_text);
                 // Nothing in it was for people.
@@ -65,6 +73,15 @@ impl Route {
                 }
             }
         }
+    }
+
+    /// What stands in the placeholder of an answer that goes up as a file.
+    fn beginning(&self, text: &str) -> Part {
+        let notice = wording::answer_goes_on(&wording::answer_file());
+        let room = self.outlet.features().max_text.saturating_sub(notice.chars().count() + ROOM_FOR_NOTICE);
+        let first = self.split(&for_people(text), room).into_iter().next();
+        let first = first.as_ref().map_or("", Body::text).trim_end();
+        Part { body: Body::Markdown(format!("{first}\n\n{notice}")), halvings: 0 }
     }
 
     fn split(&self, text: &str, limit: usize) -> Vec<Body> {
@@ -101,7 +118,7 @@ impl Route {
         Ok(rows.into_iter().find(|row| match row.kind {
             DeliveryKind::Placeholder => number == 0 && row.state != DeliveryState::Failed,
             DeliveryKind::Part => row.part == number,
-            DeliveryKind::Notice => false,
+            DeliveryKind::Notice | DeliveryKind::File => false,
         }))
     }
 

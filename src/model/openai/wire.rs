@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Lessons, reasoning};
-use crate::model::{Message, ModelRequest, ToolCall, ToolChoice, ToolSpec};
+use crate::model::{Image, Message, ModelRequest, ToolCall, ToolChoice, ToolSpec};
 
 pub(super) fn body(request: &ModelRequest, lessons: &Lessons) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(&Body::of(request, lessons))
@@ -42,7 +42,7 @@ enum Entry<'a> {
         content: &'a str,
     },
     User {
-        content: &'a str,
+        content: Content<'a>,
     },
     Assistant {
         /// Null beside calls, but never null alone.
@@ -56,6 +56,38 @@ enum Entry<'a> {
         tool_call_id: &'a str,
         content: &'a str,
     },
+}
+
+/// Servers without pictures know only text, and get it as they always did.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: Address },
+}
+
+#[derive(Serialize)]
+struct Address {
+    url: String,
+}
+
+impl<'a> Content<'a> {
+    fn of(text: &'a str, images: &[Image]) -> Self {
+        if images.is_empty() {
+            return Self::Text(text);
+        }
+        let images = images.iter().map(|image| Part::ImageUrl {
+            image_url: Address { url: format!("data:{};base64,{}", image.media_type, image.data) },
+        });
+        Self::Parts(std::iter::once(Part::Text { text }).chain(images).collect())
+    }
 }
 
 #[derive(Serialize)]
@@ -81,7 +113,7 @@ impl<'a> Body<'a> {
         let history = request.messages.iter().map(|message| Entry::of(message, thinker));
         let forbids = request.tool_choice == ToolChoice::None && !request.tools.is_empty();
         let tools = request.tools.iter().filter(|_| !(forbids && lessons.without_choice));
-        let reminder = request.reminder.as_deref().map(|content| Entry::User { content });
+        let reminder = request.reminder.as_deref().map(|text| Entry::User { content: Content::Text(text) });
         Self {
             model: &request.model,
             stream: true,
@@ -96,7 +128,7 @@ impl<'a> Body<'a> {
 impl<'a> Entry<'a> {
     fn of(message: &'a Message, model: &str) -> Self {
         match message {
-            Message::User { text, .. } => Self::User { content: text },
+            Message::User { text, images } => Self::User { content: Content::of(text, images) },
             Message::Assistant { text, reasoning, calls } => Self::Assistant {
                 content: (calls.is_empty() || !text.is_empty()).then_some(text),
                 reasoning: reasoning::fields(reasoning, model),
@@ -198,6 +230,20 @@ mod tests {
             ],
         });
         assert_eq!(written(&request), expected);
+    }
+
+    #[test]
+    fn pictures_follow_their_text_as_parts() {
+        let image = |data: &str| Image { media_type: "image/png".into(), data: data.into() };
+        let seen = Message::User { text: "this".into(), images: vec![image("aGk="), image("aG8=")] };
+        assert_eq!(
+            serde_json::to_value(Entry::of(&seen, "m")).unwrap(),
+            json!({"role": "user", "content": [
+                {"type": "text", "text": "this"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,aG8="}},
+            ]})
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use tokio::task::JoinSet;
 
 use super::{Bench, message, on_every_engine, on_every_lasting_engine, said, turn};
-use crate::store::{Claim, InboxKind, InboxRow, InboxState, NewInbox, Store, StoreError, Totals, TurnStatus};
+use crate::store::{Claim, InboxKind, InboxRow, InboxState, NewInbox, OpenTurn, Store, StoreError, Totals, TurnStatus};
 
 on_every_engine! {
     of_fifty_claims_at_once_exactly_one_is_taken,
@@ -17,6 +17,8 @@ on_every_engine! {
     a_message_stays_seen_when_it_is_done,
     purging_forgets_only_what_is_done_and_old,
     a_nul_in_a_message_is_replaced,
+    files_that_come_later_go_into_the_row_that_is_there_once,
+    a_turn_knows_what_it_took_and_what_it_overheard,
 }
 on_every_lasting_engine! {
     a_claim_is_there_for_the_next_process,
@@ -194,4 +196,31 @@ async fn waiting(store: &Store) -> Vec<InboxRow> {
 
 fn ids(rows: &[InboxRow]) -> Vec<String> {
     rows.iter().map(|row| row.id.clone()).collect()
+}
+
+async fn files_that_come_later_go_into_the_row_that_is_there_once(bench: &Bench) {
+    let inbox = bench.store.inbox();
+    let payload = r#"{"text":"\"files\":[] is what it said","files":[],"sent_at":1}"#;
+    claim(&bench.store, &NewInbox { payload: payload.into(), ..said("m1") }).await;
+    claim(&bench.store, &NewInbox { payload: payload.into(), ..said("m2") }).await;
+    assert!(!waiting(&bench.store).await[0].payload_has_files());
+    for files in [r#"[{"id":"F1"}]"#, r#"[{"id":"F2"}]"#] {
+        inbox.add_files("slack", "m1", files).await.unwrap();
+    }
+    let rows = waiting(&bench.store).await;
+    assert_eq!(rows[0].payload, r#"{"text":"\"files\":[] is what it said","files":[{"id":"F1"}],"sent_at":1}"#);
+    assert!(rows[0].payload_has_files());
+    assert_eq!(rows[1].payload, payload);
+}
+
+async fn a_turn_knows_what_it_took_and_what_it_overheard(bench: &Bench) {
+    let inbox = bench.store.inbox();
+    inbox.overhear(&said("m1"), 10).await.unwrap();
+    let taken = claim(&bench.store, &said("m2")).await;
+    claim(&bench.store, &said("m3")).await;
+    let overheard = inbox.waiting("slack", "C1", "100.1").await.unwrap()[0].id.clone();
+    let open = OpenTurn { inbox_ids: vec![taken], overheard_ids: vec![overheard], ..turn("t1") };
+    bench.store.turns().open(&open).await.unwrap();
+    let heard = inbox.heard_in("t1").await.unwrap();
+    assert_eq!(heard.iter().map(|row| row.message_key.as_str()).collect::<Vec<_>>(), ["m1", "m2"]);
 }

@@ -15,7 +15,7 @@ use super::{
     APP_TOKEN, Shared,
     args::Args,
     faults::Fault,
-    interact,
+    files, interact,
     methods::{self, Done, Outcome, Refused},
     world::{Call, World},
 };
@@ -24,7 +24,11 @@ use crate::server::Line;
 const BODY_LIMIT: usize = 4 * 1024 * 1024;
 
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    Router::new().route("/api/{method}", any(call)).route("/response/{id}", post(interact::respond)).with_state(shared)
+    Router::new()
+        .route("/api/{method}", any(call))
+        .route("/response/{id}", post(interact::respond))
+        .with_state(shared.clone())
+        .merge(files::router(shared))
 }
 
 async fn call(
@@ -154,8 +158,12 @@ fn admit(world: &mut World, method: &str, token: &str) -> Result<(), Refused> {
 fn settle(shared: &Arc<Shared>, method: &str, outcome: Outcome) -> Value {
     let done = match outcome {
         Ok(done) => done,
-        Err(Refused { error, hints }) => {
+        Err(Refused { error, hints, needed }) => {
             let mut body = json!({"ok": false, "error": error});
+            if let Some(needed) = needed {
+                body["needed"] = needed.into();
+                body["provided"] = shared.config.scopes.as_str().into();
+            }
             if !hints.is_empty() {
                 body["response_metadata"] = json!({"messages": hints});
             }

@@ -9,6 +9,7 @@ mod blocks;
 mod delivery;
 mod events;
 mod faults;
+mod files;
 mod http;
 mod interact;
 mod looks;
@@ -33,6 +34,7 @@ use tokio::net::TcpListener;
 pub use self::{
     delivery::Ack,
     faults::Fault,
+    files::{Download, Served, SimFile, Uploaded},
     http::{HttpAnswer, HttpFault},
     message::{Author, Edit, Message, Reaction},
     teams::Team,
@@ -151,6 +153,7 @@ impl SlackSim {
         });
         let (api, _) = server::serve(api::router(Arc::clone(&shared)), &tasks).await?;
         _ = shared.api.set(api);
+        shared.world.change(|world| world.files.base = format!("http://{api}"));
         tasks.tracker.spawn(socket::listen(Arc::clone(&shared), listener));
         Ok(Self { owner: Arc::new(owner), api, shared })
     }

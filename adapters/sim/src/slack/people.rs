@@ -52,7 +52,12 @@ impl SlackSim {
     }
 
     fn speak(&self, person: &str, channel: &str, thread_ts: Option<&str>, text: &str) -> String {
-        let message = self.shared.world.change(|world| {
+        self.publish(self.compose(person, channel, thread_ts, text))
+    }
+
+    /// What a person is about to say.
+    pub(super) fn compose(&self, person: &str, channel: &str, thread_ts: Option<&str>, text: &str) -> Message {
+        self.shared.world.change(|world| {
             assert!(world.people.contains_key(person), "nobody is called {person}: add_person first");
             let mut message = world.draft(channel, Author::Person(person.to_owned()), text);
             let id = world.next_id();
@@ -66,8 +71,7 @@ impl SlackSim {
                 message.extra.insert("parent_user_id".into(), author.as_str().into());
             }
             message
-        });
-        self.publish(message)
+        })
     }
 
     /// A message of an alert bot: empty text, everything in the attachments.
@@ -90,12 +94,17 @@ impl SlackSim {
         self.shared.deliver(event);
     }
 
-    fn publish(&self, message: Message) -> String {
+    pub(super) fn publish(&self, message: Message) -> String {
         let (ts, pair) = self.shared.world.change(|world| {
             let channel = world.channels.get(&message.channel).unwrap_or_else(|| no_channel(&message.channel));
             assert!(!channel.archived, "{} is archived: people can't write there", message.channel);
             let plain = channel.bot_is_in.then(|| events::posted(&message, channel));
-            let mention = events::mentioned(&message, channel, &message.ts);
+            let mut mention = events::mentioned(&message, channel, &message.ts);
+            if world.files.bare_mentions
+                && let Some(Value::Object(mention)) = &mut mention
+            {
+                mention.remove("files");
+            }
             let ts = message.ts.clone();
             let pair = pair(world.mentions, plain, mention);
             world.messages.push(message);

@@ -100,7 +100,7 @@ impl SlackSim {
     }
 
     /// Slack Connect: the channel is shared with another organisation.
-    pub async fn share(&self, channel: &str) {
+    pub async fn share_channel(&self, channel: &str) {
         self.shared.world.change(|world| {
             if let Some(channel) = world.channels.get_mut(channel) {
                 channel.ext_shared = true;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     Mentions,
     faults::Fault,
+    files::Files,
     interact::ResponseUrls,
     message::{Author, Edit, Message},
     rates::Rates,
@@ -30,6 +31,7 @@ pub(crate) struct World {
     pub(crate) messages: Vec<Message>,
     pub(crate) calls: Vec<Call>,
     pub(crate) faults: HashMap<String, VecDeque<Fault>>,
+    pub(crate) files: Files,
     pub(crate) rates: Rates,
     /// Things a real workspace would let pass, but that hint at a mistake of the caller.
     pub(crate) oddities: Vec<String>,
@@ -111,6 +113,7 @@ impl World {
             messages: Vec::new(),
             calls: Vec::new(),
             faults: HashMap::new(),
+            files: Files::default(),
             rates,
             oddities: Vec::new(),
             revoked: HashSet::new(),

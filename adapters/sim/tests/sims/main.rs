@@ -3,6 +3,7 @@
 
 mod messages;
 mod model;
+mod slack_files;
 mod slack_http;
 mod slack_socket;
 mod slack_web;

@@ -26,6 +26,7 @@ pub(crate) fn body(body: &Body) -> String {
     match body {
         Body::Markdown(text) => markdown(text),
         Body::Plain(text) => plain(text),
+        Body::File(file) => plain(&file.comment),
     }
 }
 

@@ -4,6 +4,7 @@
 mod asides;
 mod connection;
 mod desk;
+mod files;
 mod organisations;
 mod receiving;
 mod refusals;

@@ -10,7 +10,7 @@ const EVE: &str = "U0EVE";
 async fn shared() -> Bot {
     let bot = Bot::connected(workspace(), |_| {}).await;
     bot.slack.add_person_of("T0FAR", None, EVE, "Eve").await;
-    bot.slack.share(OPS).await;
+    bot.slack.share_channel(OPS).await;
     bot
 }
 
@@ -75,7 +75,7 @@ async fn a_workspace_of_the_same_organisation_is_at_home() {
     bot.slack.add_person_of("T0SALES", Some("E0ORG"), "W0SAM", "Sam").await;
     bot.slack.add_person_of("T0FAR", Some("E0FAR"), EVE, "Eve").await;
     bot.slack.add_channel_of(&[&grid], "C0GRID", "grid").await;
-    bot.slack.share("C0GRID").await;
+    bot.slack.share_channel("C0GRID").await;
     bot.start();
     bot.state(|state| *state == ChannelState::Connected).await;
     bot.slack.say("W0SAM", "C0GRID", &format!("{} why?", grid.mention())).await;

@@ -148,7 +148,7 @@ async fn what_is_said_in_a_room_of_two_installations_is_one_message() {
         let bot = in_both().await;
         bot.slack.set_mentions(mentions);
         bot.slack.add_channel_of(&[&Team::default(), &two()], "C0BOTH", "both").await;
-        bot.slack.share("C0BOTH").await;
+        bot.slack.share_channel("C0BOTH").await;
         for (bot_user, room, thread) in [("U0BOT", "C0BOTH", 0), ("U0TWOBOT", "T0TWO/C0BOTH", 1)] {
             let copies = if mentions == Mentions::OnlyMention { 2 } else { 4 };
             let person = if thread == 0 { ALICE } else { MAYA };

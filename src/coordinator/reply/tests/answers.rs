@@ -101,3 +101,65 @@ async fn the_asker_is_notified_once() {
     }
     assert_eq!(bench.platform.calls(), [post(FIRST), post("<@U1> done.")]);
 }
+
+/// Seven messages of at most 20 characters, of which a platform with files gets none.
+const LONG: &str = "aaaa aaaa aaaa aaaa\n\nbbbb bbbb bbbb bbbb\n\ncccc cccc cccc cccc\n\ndddd dddd dddd dddd\n\n\
+                    eeee eeee eeee eeee\n\nffff ffff ffff ffff\n\ngggg gggg gggg gggg";
+
+async fn with_files() -> Bench {
+    Bench::new(|features| (features.max_text, features.files) = (20, true)).await
+}
+
+#[tokio::test]
+async fn a_very_long_answer_goes_up_as_a_file_and_its_beginning_names_it() {
+    let bench = Bench::new(|features| (features.max_text, features.files) = (150, true)).await;
+    let long = (0..200).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
+    bench.started().await.quiet().await.finish(&markdown(&long)).await.unwrap();
+    let chat = bench.chat();
+    assert_eq!(chat.len(), 2, "{chat:#?}");
+    assert!(
+        chat[0].starts_with("word0 word1 ") && chat[0].ends_with(&wording::answer_goes_on("answer.md")),
+        "{chat:?}"
+    );
+    assert!(chat[0].chars().count() <= 150, "{}", chat[0]);
+    let shows = bench.platform.shows();
+    let Body::File(file) = &shows[1].1 else { panic!("{shows:?}") };
+    assert_eq!((file.name.as_str(), file.content.as_ref()), ("answer.md", long.as_bytes()));
+    let states: Vec<_> = bench.owed().await.into_iter().map(|(kind, _, state, _)| (kind, state)).collect();
+    let settled = DeliveryState::Settled;
+    assert_eq!(states, [(DeliveryKind::Placeholder, settled), (DeliveryKind::File, settled)]);
+}
+
+#[tokio::test]
+async fn where_no_file_can_be_posted_a_very_long_answer_comes_in_parts() {
+    for kind in [RefusalKind::Permission, RefusalKind::Unsupported, RefusalKind::Other] {
+        let bench = with_files().await;
+        let route = bench.started().await.quiet().await;
+        bench.platform.answers([Answer::refused(kind)]);
+        route.finish(&markdown(LONG)).await.unwrap();
+        let parts: Vec<_> = LONG.split("\n\n").collect();
+        assert_eq!(bench.chat(), parts, "{kind:?}");
+        // And stays so, also when it is asked for again.
+        let before = bench.owed().await;
+        route.finish(&markdown(LONG)).await.unwrap();
+        assert_eq!((bench.chat(), bench.owed().await), (parts.iter().map(|part| (*part).to_owned()).collect(), before));
+    }
+}
+
+#[tokio::test]
+async fn a_file_whose_upload_is_in_doubt_is_looked_up_and_not_posted_again() {
+    let bench = with_files().await;
+    let route = bench.started().await.quiet().await;
+    bench.platform.answers([Answer::Lost]);
+    route.finish(&markdown(LONG)).await.unwrap();
+    let files = bench.platform.shows().into_iter().filter(|(_, body)| matches!(body, Body::File(_))).count();
+    assert_eq!(files, 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_fits_into_a_few_messages_stays_in_messages() {
+    let bench = with_files().await;
+    let five = LONG.split("\n\n").take(5).collect::<Vec<_>>();
+    bench.started().await.quiet().await.finish(&markdown(&five.join("\n\n"))).await.unwrap();
+    assert_eq!(bench.chat(), five);
+}

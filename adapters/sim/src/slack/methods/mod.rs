@@ -2,6 +2,7 @@
 
 mod chat;
 mod conversations;
+mod files;
 mod other;
 
 use serde_json::{Map, Value, json};
@@ -23,15 +24,17 @@ pub(crate) struct Done {
 pub(crate) struct Refused {
     pub(crate) error: &'static str,
     pub(crate) hints: Vec<String>,
+    /// The scope that is missing.
+    pub(crate) needed: Option<&'static str>,
 }
 
 impl Refused {
     pub(crate) fn because(error: &'static str) -> Self {
-        Self { error, hints: Vec::new() }
+        Self { error, hints: Vec::new(), needed: None }
     }
 
     pub(crate) fn hint(error: &'static str, hint: &str) -> Self {
-        Self { error, hints: vec![hint.to_owned()] }
+        Self { error, hints: vec![hint.to_owned()], needed: None }
     }
 }
 
@@ -54,6 +57,9 @@ pub(crate) fn perform(method: &str, world: &mut World, args: &Args) -> Outcome {
         "conversations.history" => conversations::history(world, args),
         "conversations.info" => conversations::info(world, args),
         "conversations.open" => conversations::open(world, args),
+        "files.info" => files::info(world, args),
+        "files.getUploadURLExternal" => files::upload_url(world, args),
+        "files.completeUploadExternal" => files::complete(world, args),
         "reactions.add" => other::react(world, args),
         "reactions.remove" => other::unreact(world, args),
         "auth.test" => other::auth_test(world),
