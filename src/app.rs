@@ -7,6 +7,7 @@ use secrecy::ExposeSecret;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use watchfloor_channel::{ChannelAdapter, ChannelId, ChannelState, Inbox};
+pub use watchfloor_slack::{Delivery as SlackDelivery, Manifest as SlackManifest};
 use watchfloor_slack::{Now, SlackAdapter, SlackConfig, Transport};
 
 use crate::{

@@ -4,6 +4,7 @@ mod config;
 mod drill;
 mod migrate;
 mod serve;
+mod slack;
 
 use std::{
     ffi::OsString,
@@ -46,6 +47,9 @@ enum Command {
     Config(config::Command),
     /// Brings the store's tables up to date.
     Migrate,
+    /// Helps to set up Slack.
+    #[command(subcommand)]
+    Slack(slack::Command),
 }
 
 /// Runs the command line it is given.
@@ -73,6 +77,7 @@ pub async fn run() -> ExitCode {
         },
         Command::Drill(args) => drill::run(args, clock, load).await,
         Command::Config(config::Command::Check) => load().and_then(|config| config::check(&config)),
+        Command::Slack(slack::Command::Manifest(args)) => slack::manifest(args),
         Command::Migrate => match load() {
             Ok(config) => migrate::run(config).await,
             Err(error) => Err(error),

@@ -3,6 +3,7 @@
 
 mod channels;
 mod drilling;
+mod manifest;
 mod process;
 mod starting;
 mod stopping;
