@@ -60,10 +60,10 @@ impl Judge {
 
     /// The next line of its report.
     pub(crate) async fn says(&mut self) -> Value {
-        let (at, log) = (self.read, self.log.clone());
+        let at = self.read;
         let more = timeout(PATIENCE, self.reports.wait_for(|lines| lines.len() > at)).await;
         let line = more.ok().and_then(Result::ok).map(|lines| lines[at].clone());
-        let line = line.unwrap_or_else(|| panic!("no further report; the judge's log: {:#?}", log.borrow()));
+        let line = line.unwrap_or_else(|| panic!("nothing after {:#?}", self.everything()));
         self.read += 1;
         parsed(&line)
     }
@@ -71,12 +71,16 @@ impl Judge {
     /// All further lines, once it has ended by itself and without a complaint.
     pub(crate) async fn reports(mut self) -> Vec<Value> {
         let Ok(status) = timeout(PATIENCE, self.child.wait()).await else {
-            panic!("the judge did not end: {:#?} {:#?}", self.reports.borrow(), self.log.borrow());
+            panic!("the judge did not end: {:#?}", self.everything());
         };
         while self.readers.join_next().await.is_some() {}
-        assert!(status.unwrap().success(), "{:#?} {:#?}", self.reports.borrow(), self.log.borrow());
+        assert!(status.unwrap().success(), "{:#?}", self.everything());
         let reports = self.reports.borrow();
         reports[self.read..].iter().map(|line| parsed(line)).collect()
+    }
+
+    fn everything(&self) -> Vec<String> {
+        [self.reports.borrow().as_slice(), self.log.borrow().as_slice()].concat()
     }
 }
 

@@ -40,8 +40,8 @@ def heard(client, request):
 
 
 def frame(_client, message, _raw):
-    if message.get("type") in ("hello", "disconnect"):
-        report(frame=message["type"], reason=message.get("reason"))
+    if message.get("type") == "hello":
+        report(connected=True)
 
 
 socket.socket_mode_request_listeners.append(heard)
