@@ -8,11 +8,14 @@ use crate::time;
 /// A reply that is ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Answer {
+    /// A number, without the prefix of its wire format.
     pub(crate) id: String,
     pub(crate) model: String,
     pub(crate) text: Option<String>,
+    pub(crate) thinking: Option<String>,
     /// Id, tool, arguments.
     pub(crate) calls: Vec<(String, String, String)>,
+    /// In the words of chat completions.
     pub(crate) finish: String,
     pub(crate) usage: Usage,
 }
@@ -36,9 +39,10 @@ impl Answer {
         let said = reply.text.as_ref().map_or(0, String::len) + calls.iter().map(|(.., a)| a.len() + 20).sum::<usize>();
         let rough = |bytes: usize| u64::try_from(bytes / 4 + 1).unwrap_or(u64::MAX);
         Self {
-            id: format!("chatcmpl-{id}"),
+            id: id.to_string(),
             model: model.to_owned(),
             text: reply.text.clone(),
+            thinking: reply.thinking.clone(),
             finish: reply.finish.clone().unwrap_or_else(|| usual.to_owned()),
             usage: reply.usage.unwrap_or(Usage { input: rough(asked_bytes), output: rough(said), cached: 0 }),
             calls,
@@ -54,20 +58,23 @@ impl Answer {
 
     pub(crate) fn whole(&self) -> Value {
         let mut message = json!({"role": "assistant", "content": self.text, "refusal": null});
+        if let Some(thinking) = &self.thinking {
+            message["reasoning_content"] = thinking.as_str().into();
+        }
         if !self.calls.is_empty() {
             let call = |(id, name, arguments): &(String, String, String)| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
             message["tool_calls"] = self.calls.iter().map(call).collect();
         }
-        json!({"id": self.id, "object": "chat.completion", "created": time::now().as_secs(), "model": self.model,
+        json!({"id": format!("chatcmpl-{}", self.id), "object": "chat.completion", "created": time::now().as_secs(), "model": self.model,
             "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": self.finish}],
             "usage": self.usage()})
     }
 
-    /// The events of a stream, without the closing `[DONE]`.
+    /// The events of a stream.
     pub(crate) fn chunks(&self, include_usage: bool) -> Vec<String> {
         let created = time::now().as_secs();
         let event = |choices: Value, usage: Option<Value>| {
-            let mut chunk = json!({"id": self.id, "object": "chat.completion.chunk", "created": created,
+            let mut chunk = json!({"id": format!("chatcmpl-{}", self.id), "object": "chat.completion.chunk", "created": created,
                 "model": self.model, "system_fingerprint": "fp_sim", "choices": choices});
             if include_usage {
                 chunk["usage"] = usage.unwrap_or_default();
@@ -78,6 +85,9 @@ impl Answer {
             |delta: Value| event(json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": null}]), None);
         let mut chunks =
             vec![delta(json!({"role": "assistant", "content": self.text.as_ref().map(|_| ""), "refusal": null}))];
+        for piece in pieces(self.thinking.as_deref().unwrap_or_default(), 12) {
+            chunks.push(delta(json!({"reasoning_content": piece})));
+        }
         for piece in pieces(self.text.as_deref().unwrap_or_default(), 12) {
             chunks.push(delta(json!({"content": piece})));
         }
@@ -95,11 +105,13 @@ impl Answer {
         if include_usage {
             chunks.push(event(json!([]), Some(self.usage())));
         }
+        chunks.push("data: [DONE]\n\n".to_owned());
         chunks
     }
 }
 
-fn pieces(text: &str, size: usize) -> Vec<String> {
+/// In small pieces, as a stream brings them.
+pub(crate) fn pieces(text: &str, size: usize) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars.chunks(size).map(|piece| piece.iter().collect()).collect()
 }

@@ -42,6 +42,13 @@ impl Rule {
         self
     }
 
+    /// What it thinks before it says anything.
+    #[must_use]
+    pub fn thinking(mut self, thought: impl Into<String>) -> Self {
+        self.reply.thinking = Some(thought.into());
+        self
+    }
+
     /// All its calls come with this id.
     #[must_use]
     pub fn with_call_id(mut self, id: &str) -> Self {

@@ -1,4 +1,4 @@
-//! `/v1/chat/completions` over HTTP: key, referee, the rule that answers, and how the bytes leave.
+//! `/v1/chat/completions` and `/v1/messages` over HTTP: key, referee, the rule that answers, and how the bytes leave.
 
 use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
@@ -14,38 +14,27 @@ use bytes::Bytes;
 use futures::stream;
 use serde_json::{Value, json};
 
-use super::{API_KEY, Shared, answer::Answer, referee, request::Asked, script::ModelFault};
+use super::{Shared, answer::Answer, dialect::Dialect, request::Asked, script::ModelFault};
 
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
-        .route("/v1/chat/completions", post(complete))
+        .route("/v1/chat/completions", post(|state, headers, bytes| complete(Dialect::Chat, state, headers, bytes)))
+        .route("/v1/messages", post(|state, headers, bytes| complete(Dialect::Messages, state, headers, bytes)))
         .route("/v1/models", get(models))
         .layer(DefaultBodyLimit::max(64 * 1024 * 1024))
         .with_state(shared)
 }
 
 async fn models(headers: HeaderMap) -> Response {
-    if let Some(refusal) = refuse_key(&headers) {
+    if let Some(refusal) = Dialect::Chat.refuse(&headers) {
         return refusal;
     }
     let model = json!({"id": "sim", "object": "model", "created": 1, "owned_by": "sim"});
     Json(json!({"object": "list", "data": [model]})).into_response()
 }
 
-fn refuse_key(headers: &HeaderMap) -> Option<Response> {
-    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let right = given.and_then(|given| given.strip_prefix("Bearer ")) == Some(API_KEY);
-    let (kind, code) = ("invalid_request_error", Some("invalid_api_key"));
-    (!right).then(|| error(StatusCode::UNAUTHORIZED, "Incorrect API key provided.", kind, code))
-}
-
-fn error(status: StatusCode, message: &str, kind: &str, code: Option<&str>) -> Response {
-    let body = json!({"error": {"message": message, "type": kind, "param": null, "code": code}});
-    (status, Json(body)).into_response()
-}
-
-async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: Bytes) -> Response {
-    if let Some(refusal) = refuse_key(&headers) {
+async fn complete(dialect: Dialect, State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: Bytes) -> Response {
+    if let Some(refusal) = dialect.refuse(&headers) {
         return refusal;
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -54,17 +43,14 @@ async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: 
         Err(problem) => {
             let message = format!("the request is no JSON: {problem}");
             shared.board.change(|state| state.complaints.push(message.clone()));
-            return error(StatusCode::BAD_REQUEST, &message, "invalid_request_error", None);
+            return dialect.error(StatusCode::BAD_REQUEST, &message, "invalid_request_error");
         }
     };
-    let asked = Asked::new(&body);
+    let chat = dialect.as_chat(&body);
+    let asked = Asked::new(&chat);
     let chosen = shared.board.change(|state| {
         state.requests.push(body.clone());
-        let mut verdict = referee::check(&body, &state.unknown_tools);
-        if verdict.is_ok() && !state.rewrites_allowed {
-            verdict = state.memory.check_prefix(&body, &text);
-        }
-        if let Err(complaint) = verdict {
+        if let Err(complaint) = dialect.check(&body, &text, state) {
             state.complaints.push(complaint.clone());
             return Err((StatusCode::BAD_REQUEST, complaint, "invalid_request_error"));
         }
@@ -82,9 +68,10 @@ async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: 
         let calls = &mut state.calls;
         let next_call = || {
             *calls += 1;
-            format!("call_{calls}")
+            dialect.call_id(*calls)
         };
         let answer = Answer::new(&rule.reply, state.answers, asked.model(), text.len(), next_call);
+        state.thoughts.keep(&answer);
         state.open += 1;
         Ok((rule, answer))
     });
@@ -92,7 +79,7 @@ async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: 
         Ok(chosen) => chosen,
         Err((status, message, kind)) => {
             tracing::warn!(%status, message, "request refused by the simulated model");
-            return error(status, &message, kind, None);
+            return dialect.error(status, &message, kind);
         }
     };
     // From here on a client that goes away is noticed, because this future or the stream is dropped.
@@ -105,7 +92,7 @@ async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: 
     match &rule.fault {
         Some(ModelFault::Status { status, retry_after }) => {
             open.finish();
-            return failed(*status, *retry_after);
+            return dialect.failed(*status, *retry_after);
         }
         Some(ModelFault::Hang) if says_nothing || !asked.streams() => {
             shared.stop.cancelled().await;
@@ -113,30 +100,16 @@ async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: 
         }
         Some(ModelFault::ErrorEvent(kind)) if !asked.streams() => {
             open.finish();
-            return error(StatusCode::INTERNAL_SERVER_ERROR, "the simulated model failed", kind, Some(kind));
+            return dialect.error(StatusCode::INTERNAL_SERVER_ERROR, "the simulated model failed", kind);
         }
         _ => {}
     }
-    let include_usage = body.pointer("/stream_options/include_usage") == Some(&Value::Bool(true));
-    let steps = steps(&answer, asked.streams(), include_usage, rule.fault.as_ref());
+    let pieces =
+        if asked.streams() { dialect.events(&answer, &body) } else { vec![dialect.whole(&answer).to_string()] };
+    let steps = steps(dialect, pieces, rule.fault.as_ref());
     let kind = if asked.streams() { "text/event-stream; charset=utf-8" } else { "application/json" };
     let body = Body::from_stream(play(steps, rule.pace, open));
     ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], body).into_response()
-}
-
-fn failed(status: u16, retry_after: Option<u64>) -> Response {
-    let (kind, message) = match status {
-        429 => ("rate_limit_exceeded", "Rate limit reached."),
-        401 | 403 => ("invalid_request_error", "You may not do this."),
-        400 => ("invalid_request_error", "The request was refused."),
-        _ => ("server_error", "The server had an error."),
-    };
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = error(status, message, kind, Some(kind));
-    if let Some(wait) = retry_after {
-        response.headers_mut().insert(header::RETRY_AFTER, wait.into());
-    }
-    response
 }
 
 enum Step {
@@ -145,14 +118,9 @@ enum Step {
     Break,
 }
 
-fn steps(answer: &Answer, streams: bool, include_usage: bool, fault: Option<&ModelFault>) -> VecDeque<Step> {
-    let mut pieces = if streams { answer.chunks(include_usage) } else { vec![answer.whole().to_string()] };
-    if streams {
-        pieces.push("data: [DONE]\n\n".to_owned());
-    }
+fn steps(dialect: Dialect, pieces: Vec<String>, fault: Option<&ModelFault>) -> VecDeque<Step> {
     let send = |piece: String| Step::Send(piece.into());
-    // The role, and the first piece of what is said.
-    let beginning = 2.min(pieces.len());
+    let beginning = dialect.beginning().min(pieces.len());
     match fault {
         None | Some(ModelFault::Status { .. }) => pieces.into_iter().map(send).collect(),
         Some(ModelFault::CutAfterBytes(bytes)) => {
@@ -162,9 +130,7 @@ fn steps(answer: &Answer, streams: bool, include_usage: bool, fault: Option<&Mod
         }
         Some(ModelFault::Hang) => pieces.into_iter().take(beginning).map(send).chain([Step::Hang]).collect(),
         Some(ModelFault::ErrorEvent(kind)) => {
-            let error = json!({"error": {"message": "the simulated model failed", "type": kind, "code": kind}});
-            let error = format!("data: {error}\n\n");
-            pieces.into_iter().take(beginning).chain([error]).map(send).collect()
+            pieces.into_iter().take(beginning).chain([dialect.error_event(kind)]).map(send).collect()
         }
     }
 }

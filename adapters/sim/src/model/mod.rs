@@ -1,8 +1,12 @@
-//! A model endpoint on loopback that speaks OpenAI's chat completions, answers from a script and referees.
+//! A model endpoint on loopback that speaks OpenAI's chat completions and Anthropic's messages, answers from a script and
+//! referees.
 
 mod answer;
 mod build;
+mod dialect;
 mod endpoint;
+mod memory;
+mod messages;
 mod raw;
 mod referee;
 mod request;
@@ -46,7 +50,8 @@ struct State {
     requests: Vec<Value>,
     looked_at: usize,
     complaints: Vec<String>,
-    memory: referee::Memory,
+    memory: memory::Memory,
+    thoughts: messages::Thoughts,
     rewrites_allowed: bool,
     held: bool,
     calls: u64,
@@ -95,6 +100,11 @@ impl ModelSim {
     /// For `models.providers.openai.base_url`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// For a provider with `api = "anthropic"`.
+    pub fn anthropic_base_url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Adds a rule after the others.

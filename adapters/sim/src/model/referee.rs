@@ -1,27 +1,9 @@
-//! Checks every request as a strict provider would, and a little stricter: calls and results must pair up, and a
-//! conversation may only grow at its end. The sentence it returns is the answer's error message.
+//! Checks every chat-completions request as a strict provider would: calls and results must pair up. The sentence it
+//! returns is the answer's error message.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
-
-use super::{
-    raw,
-    request::{is_reminder, is_system},
-};
-
-/// What was asked before, per conversation.
-#[derive(Debug, Default)]
-pub(crate) struct Memory {
-    conversations: HashMap<(String, String), Vec<Branch>>,
-}
-
-/// The longest known state of one conversation. Several may begin alike: two threads can ask the same question.
-#[derive(Debug)]
-struct Branch {
-    messages: Vec<String>,
-    tools: String,
-}
 
 /// Everything but the prefix, which needs memory.
 pub(crate) fn check(body: &Value, unknown_tools: &[String]) -> Result<(), String> {
@@ -133,46 +115,6 @@ fn check_tools(tools: &Value) -> Result<HashSet<&str>, String> {
     Ok(names)
 }
 
-impl Memory {
-    /// A later request must begin with every byte of an earlier one, reminders at its end left out, and bring the
-    /// same tools. `text` is the request as it came, `body` the same parsed.
-    pub(crate) fn check_prefix(&mut self, body: &Value, text: &str) -> Result<(), String> {
-        let members = raw::members(text);
-        let member = |name| members.iter().find(|(key, _)| *key == name).map_or("", |(_, value)| *value);
-        let tools = member("tools");
-        let parsed = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-        let kept = parsed.len() - parsed.iter().rev().take_while(|message| is_reminder(message)).count();
-        let all: Vec<String> = raw::elements(member("messages")).into_iter().map(str::to_owned).collect();
-
-        let of = |wanted: &dyn Fn(&Value) -> bool| {
-            let at = parsed.iter().position(wanted);
-            at.and_then(|at| all.get(at)).cloned().unwrap_or_default()
-        };
-        let identity = (of(&is_system), of(&|message| !is_system(message)));
-        let branches = self.conversations.entry(identity).or_default();
-        let fresh = Branch { messages: all.iter().take(kept).cloned().collect(), tools: tools.to_owned() };
-
-        let extends = |branch: &&mut Branch| all.starts_with(&branch.messages);
-        let (same_tools, other_tools): (Vec<_>, Vec<_>) =
-            branches.iter_mut().filter(extends).partition(|branch| branch.tools == tools);
-        if let Some(longest) = same_tools.into_iter().max_by_key(|branch| branch.messages.len()) {
-            *longest = fresh;
-            return Ok(());
-        }
-        if !other_tools.is_empty() {
-            return Err("the prefix changed: `tools` differ from the earlier request of this conversation".to_owned());
-        }
-        let begins = !parsed.iter().any(|message| message["role"] == "assistant");
-        if begins || branches.is_empty() {
-            branches.push(fresh);
-            return Ok(());
-        }
-        let common = |branch: &Branch| branch.messages.iter().zip(&all).take_while(|(a, b)| a == b).count();
-        let at = branches.iter().map(common).max().unwrap_or_default();
-        Err(format!("the prefix changed: messages[{at}] differs from the earlier request of this conversation"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -239,40 +181,5 @@ mod tests {
         ] {
             assert!(check(&body(tools.clone()), &[]).is_err(), "{tools}");
         }
-    }
-
-    #[test]
-    fn a_conversation_only_grows_at_its_end() {
-        let say = |role: &str, text: &str| json!({"role": role, "content": text});
-        let (system, user) = (say("system", "You are the persona default."), say("user", "why?"));
-        let reminder = say("user", "<system-reminder>steps left: 3</system-reminder>");
-        let (answer, again) = (say("assistant", "because"), say("user", "and now?"));
-        let tools = json!([tool("look")]);
-        let mut memory = Memory::default();
-        let mut ask = |messages: Value, tools: &Value| {
-            let body = json!({"messages": messages, "tools": tools});
-            memory.check_prefix(&body, &body.to_string()).err().unwrap_or_default()
-        };
-        assert_eq!(ask(json!([system, user, reminder]), &tools), "");
-        assert_eq!(ask(json!([system, user, reminder]), &tools), "");
-        assert_eq!(ask(json!([system, user, answer, again, reminder]), &tools), "");
-        // Another thread begins with the same question.
-        assert_eq!(ask(json!([system, user]), &tools), "");
-        assert_eq!(ask(json!([system, user, say("assistant", "dunno"), again]), &tools), "");
-        assert_eq!(ask(json!([system, user, answer, again, answer, again]), &tools), "");
-        // And these are faults.
-        assert!(ask(json!([system, user, say("assistant", "Because"), again]), &tools).contains("messages[2]"));
-        let more = json!([system, user, answer, again, answer, again, answer, again]);
-        assert!(ask(more, &json!([tool("look"), tool("peek")])).contains("`tools`"));
-    }
-
-    #[test]
-    fn the_prefix_is_compared_byte_for_byte() {
-        let mut memory = Memory::default();
-        let first = r#"{"messages":[{"role":"user","content":"hi"}],"tools":[{"a":1,"b":2}]}"#;
-        let second = r#"{"messages":[{"role":"user","content":"hi"}],"tools":[{"b":2,"a":1}]}"#;
-        let mut ask = |text: &str| memory.check_prefix(&serde_json::from_str(text).unwrap(), text);
-        assert_eq!(ask(first), Ok(()));
-        assert!(ask(second).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-const REMINDER: &str = "<system-reminder>";
+pub(crate) const REMINDER: &str = "<system-reminder>";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'r> {

@@ -59,9 +59,11 @@ pub struct When {
 #[serde(deny_unknown_fields)]
 pub struct Reply {
     pub text: Option<String>,
+    /// What it thinks first. Signed where the wire format has signatures; the referee wants it back unchanged.
+    pub thinking: Option<String>,
     #[serde(default)]
     pub calls: Vec<ScriptedCall>,
-    /// Instead of `stop` or `tool_calls`.
+    /// Instead of `stop` or `tool_calls`; each wire format says it in its own words.
     pub finish: Option<String>,
     pub usage: Option<Usage>,
 }
