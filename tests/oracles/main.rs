@@ -4,7 +4,11 @@
 //! A judge is a Python or Node script beside these files. It reports what it saw as JSON lines, and the test compares.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod aimock;
+mod anthropic_python;
 mod judge;
 mod openai_python;
+mod request_shape;
+mod service;
 mod slack_node;
 mod slack_python;
