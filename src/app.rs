@@ -17,7 +17,7 @@ use crate::{
         access::{Access, DmPolicy, IdList, ThreadFollow},
     },
     http::{ChannelHealth, Http},
-    model::{Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
+    model::{Anthropic, AnthropicConfig, ModelProvider, Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
     persona::{self, Registry},
     store::Store,
     tools::{self, Alertmanager, Prometheus, SharedTool, Tool},
@@ -253,21 +253,17 @@ fn models(config: &Config, clock: &SharedClock) -> anyhow::Result<Models> {
             known.add_off(name, format!("set models.providers.{name}.api_key"));
             continue;
         }
-        match provider.api {
-            Api::OpenAi => {
-                let timeouts = Timeouts { idle: config.limits.model_idle, ..Timeouts::default() };
-                let client = OpenAi::new(OpenAiConfig {
-                    base_url: provider.base_url.clone(),
-                    api_key: provider.api_key.clone(),
-                    timeouts,
-                    clock: clock.clone(),
-                })
-                .with_context(|| format!("models.providers.{name}"))?;
-                let client = Arc::new(Retry::new(Arc::new(client), RetryPolicy::default()));
-                known.add(name, client, provider.models.iter().cloned());
+        let (base_url, api_key) = (provider.base_url.clone(), provider.api_key.clone());
+        let timeouts = Timeouts { idle: config.limits.model_idle, ..Timeouts::default() };
+        let clock = clock.clone();
+        let client: Result<Arc<dyn ModelProvider>, _> = match provider.api {
+            Api::OpenAi => OpenAi::new(OpenAiConfig { base_url, api_key, timeouts, clock }).map(|it| Arc::new(it) as _),
+            Api::Anthropic => {
+                Anthropic::new(AnthropicConfig { base_url, api_key, timeouts, clock }).map(|it| Arc::new(it) as _)
             }
-            Api::Anthropic => known.add_off(name, "its wire format is not part of this build yet"),
-        }
+        };
+        let client = client.with_context(|| format!("models.providers.{name}"))?;
+        known.add(name, Arc::new(Retry::new(client, RetryPolicy::default())), provider.models.iter().cloned());
     }
     Ok(known)
 }

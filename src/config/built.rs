@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    Api, Config,
+    Config,
     error::ConfigError,
     platform::{Platform, SlackMode},
     unbuilt,
@@ -38,13 +38,6 @@ pub(super) fn is_built(platform: &Platform) -> bool {
     unbuilt_platform(platform).is_none()
 }
 
-pub(super) fn is_built_api(api: Api) -> bool {
-    match api {
-        Api::OpenAi => true,
-        Api::Anthropic => false,
-    }
-}
-
 /// What is configured and not built stops the start. What nobody has set up is off, with a note.
 pub fn check_built(config: &Config) -> (Vec<Note>, Vec<ConfigError>) {
     let mut notes = Vec::new();
@@ -70,19 +63,12 @@ pub fn check_built(config: &Config) -> (Vec<Note>, Vec<ConfigError>) {
         }
     }
     for (name, provider) in &config.models.providers {
-        let about = format!("models.providers.{name}");
-        if !is_built_api(provider.api) && provider.api_key.is_some() {
-            let problem = format!("this build has no \"{}\" yet, expected \"openai\"", provider.api.as_str());
-            let hint = Some("remove its api_key to leave it off".to_owned());
-            error(format!("{about}.api"), problem, hint);
-        } else if !is_built_api(provider.api) {
-            note(&about, format!("off: the wire format \"{}\" is not part of this build yet", provider.api.as_str()));
-        } else if !provider.is_configured() {
-            note(&about, "off: api_key not set".to_owned());
+        if !provider.is_configured() {
+            note(&format!("models.providers.{name}"), "off: api_key not set".to_owned());
         }
     }
     if let Some((name, provider)) = config.models.provider_of(&config.models.default)
-        && !(is_built_api(provider.api) && provider.is_configured())
+        && !provider.is_configured()
     {
         note("models.default", format!("no answer is possible: the provider \"{name}\" is off"));
     }

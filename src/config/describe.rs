@@ -24,7 +24,7 @@ fn models(config: &Config) -> String {
     let on: Vec<&str> = models
         .providers
         .iter()
-        .filter(|(_, provider)| built::is_built_api(provider.api) && provider.is_configured())
+        .filter(|(_, provider)| provider.is_configured())
         .map(|(name, _)| name.as_str())
         .collect();
     let on = if on.is_empty() { "none".to_owned() } else { on.join(", ") };

@@ -104,7 +104,7 @@ fn read_providers(section: &mut Section<'_>) -> BTreeMap<String, Provider> {
 impl Provider {
     /// Whether it can be asked. The two public services need a key; a server of one's own may do without.
     pub fn is_configured(&self) -> bool {
-        let public = self.api == Api::Anthropic || self.base_url.host_str() == Some("api.openai.com");
+        let public = matches!(self.base_url.host_str(), Some("api.anthropic.com" | "api.openai.com"));
         self.api_key.is_some() || !public
     }
 

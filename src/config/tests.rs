@@ -48,7 +48,7 @@ fn the_example_loads_unchanged_and_equals_the_defaults() {
             "slack: off: bot_token, app_token not set",
             "telegram: off: not part of this build yet",
             "feishu: off: not part of this build yet",
-            "models.providers.anthropic: off: the wire format \"anthropic\" is not part of this build yet",
+            "models.providers.anthropic: off: api_key not set",
             "models.providers.openai: off: api_key not set",
             "models.default: no answer is possible: the provider \"anthropic\" is off",
         ]
@@ -310,6 +310,9 @@ fn a_server_of_ones_own_needs_no_key() {
     let config = loaded(text, &[]);
     let (name, provider) = config.models.provider_of(&config.models.default).unwrap();
     assert_eq!((name, provider.api, provider.is_configured()), ("local", Api::OpenAi, true));
+    let text = "[models.providers.anthropic]\nbase_url = \"http://127.0.0.1:8000\"\n";
+    let own = loaded(text, &[]).models.providers["anthropic"].clone();
+    assert_eq!((own.api, own.is_configured()), (Api::Anthropic, true));
     assert_eq!(config.models.provider_of("fast").map(|(name, _)| name), Some("openai"));
     assert_eq!(config.models.provider_of("plain").map(|(name, _)| name), Some("anthropic"));
 }

@@ -1,14 +1,18 @@
-//! How long a provider asks to wait: `Retry-After` in its forms and the `x-ratelimit-reset-*` family.
+//! How long a provider asks to wait: `Retry-After` in its forms, and the headers that say when a limit is reset.
 
 use std::time::Duration;
 
 use http::HeaderMap;
 
-/// The family's members, with what tells that this one is used up.
-const RESETS: [(&str, &str); 3] = [
+/// OpenAI's and Anthropic's families, each with what tells that this one is used up.
+const RESETS: [(&str, &str); 7] = [
     ("x-ratelimit-reset-requests", "x-ratelimit-remaining-requests"),
     ("x-ratelimit-reset-tokens", "x-ratelimit-remaining-tokens"),
     ("x-ratelimit-reset", "x-ratelimit-remaining"),
+    ("anthropic-ratelimit-requests-reset", "anthropic-ratelimit-requests-remaining"),
+    ("anthropic-ratelimit-tokens-reset", "anthropic-ratelimit-tokens-remaining"),
+    ("anthropic-ratelimit-input-tokens-reset", "anthropic-ratelimit-input-tokens-remaining"),
+    ("anthropic-ratelimit-output-tokens-reset", "anthropic-ratelimit-output-tokens-remaining"),
 ];
 
 pub(super) fn asked(headers: &HeaderMap, now_ms: i64) -> Option<Duration> {
@@ -35,7 +39,8 @@ fn moment(text: &str, now_ms: i64) -> Option<Duration> {
         };
     }
     span(text).or_else(|| {
-        let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+        let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text);
+        let date = date.ok().or_else(|| text.parse::<jiff::Timestamp>().ok())?;
         since_now(date.as_millisecond() as f64)
     })
 }
@@ -105,6 +110,17 @@ mod tests {
                     ("x-ratelimit-remaining-tokens", "5000"),
                 ],
                 Some(1.0),
+            ),
+            (&[("anthropic-ratelimit-requests-reset", "2026-11-30T12:00:20Z")], Some(20.0)),
+            (&[("anthropic-ratelimit-requests-reset", "2026-11-30T14:00:20+02:00")], Some(20.0)),
+            (
+                &[
+                    ("anthropic-ratelimit-requests-reset", "2026-11-30T12:05:00Z"),
+                    ("anthropic-ratelimit-requests-remaining", "40"),
+                    ("anthropic-ratelimit-input-tokens-reset", "2026-11-30T12:00:42Z"),
+                    ("anthropic-ratelimit-input-tokens-remaining", "0"),
+                ],
+                Some(42.0),
             ),
             (&[], None),
         ] {

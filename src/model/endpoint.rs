@@ -43,6 +43,25 @@ pub enum ProviderSetup {
     Client(String),
 }
 
+/// Why there is no answer.
+pub(super) struct Refused {
+    pub(super) error: ModelError,
+    /// All that the server said, for a format to learn from. Never shown: it may hold secrets.
+    pub(super) said: String,
+}
+
+impl From<ModelError> for Refused {
+    fn from(error: ModelError) -> Self {
+        Self { error, said: String::new() }
+    }
+}
+
+/// A key without the line ending that a file or a shell leaves behind.
+pub(super) fn usable(key: Option<SecretString>) -> Option<SecretString> {
+    let key = key.map(|key| SecretString::from(key.expose_secret().trim()));
+    key.filter(|key| !key.expose_secret().is_empty())
+}
+
 pub(super) struct Endpoint {
     client: reqwest::Client,
     url: Url,
@@ -93,13 +112,13 @@ impl Endpoint {
     }
 
     /// Sends the request. Any status but 2xx is an error already.
-    pub(super) async fn post(&self, body: Bytes) -> Result<Answer, ModelError> {
+    pub(super) async fn post(&self, body: Bytes) -> Result<Answer, Refused> {
         let deadline = Instant::now() + self.timeouts.first_byte;
         let sent = self.client.post(self.url.clone()).body(body).send();
         let response = match timeout_at(deadline, sent).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.failed(error)),
-            Err(_) => return Err(silent(self.timeouts.first_byte)),
+            Ok(Err(error)) => return Err(self.failed(error).into()),
+            Err(_) => return Err(silent(self.timeouts.first_byte).into()),
         };
         let mut answer = Answer {
             response,
@@ -122,7 +141,7 @@ impl Endpoint {
             body: &body,
             now_ms: self.clock.now_ms(),
         };
-        Err(refusal.error(&self.scrub))
+        Err(Refused { error: refusal.error(&self.scrub), said: String::from_utf8_lossy(&body).into_owned() })
     }
 
     pub(super) fn scrub(&self) -> &Scrub {

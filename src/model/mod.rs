@@ -3,9 +3,14 @@
 //! A provider turns a [`ModelRequest`] into one HTTP call and its stream into [`ModelEvent`]s. It decides nothing: when to
 //! retry is [`Retry`]'s business, what to do with a call is the turn's.
 
+mod anthropic;
 mod catalog;
+mod decode;
 mod delay;
 mod endpoint;
+mod exchange;
+#[cfg(test)]
+mod loopback;
 mod message;
 mod openai;
 mod reference;
@@ -13,7 +18,10 @@ mod refusal;
 mod retry;
 mod scrub;
 mod sse;
+#[cfg(test)]
+mod streams;
 
+pub use anthropic::{Anthropic, AnthropicConfig};
 pub use catalog::{ModelLookup, Models};
 pub use endpoint::{ProviderSetup, Timeouts};
 pub use message::{

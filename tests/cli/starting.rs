@@ -89,7 +89,6 @@ async fn what_is_set_up_and_not_built_stops_the_start() {
         ("[[channels]]\nkind = \"telegram\"\nbot_token = \"canary\"\n", "channels[0].kind"),
         ("[[channels]]\nkind = \"feishu\"\napp_id = \"a\"\napp_secret = \"canary\"\n", "channels[0].kind"),
         ("[[channels]]\nkind = \"slack\"\nmode = \"events\"\nsigning_secret = \"canary\"\n", "channels[0].mode"),
-        ("[models.providers.anthropic]\napi_key = \"canary\"\n", "models.providers.anthropic.api"),
         ("[hooks]\npagerduty_secret = \"canary\"\n", "hooks.pagerduty_secret"),
     ];
     for (text, path) in table {

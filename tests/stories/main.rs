@@ -5,6 +5,7 @@
 
 mod access;
 mod answers;
+mod anthropic;
 mod arrival;
 mod asked;
 mod context;

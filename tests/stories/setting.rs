@@ -1,7 +1,7 @@
 //! What a story begins with: the model's rules, what telemetry knows, and how the operator configured the bot. What happens
 //! then is the stage's.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use watchfloor::{
     app::App,
@@ -39,6 +39,8 @@ pub(crate) struct Setting {
     channel: String,
     personas: Vec<(String, String)>,
     api_key: bool,
+    /// Whose wire format the default model speaks.
+    provider: &'static str,
 }
 
 impl Default for Setting {
@@ -51,6 +53,7 @@ impl Default for Setting {
             channel: "allow_rooms = [\"*\"]\ndm_policy = \"open\"\n".into(),
             personas: Vec::new(),
             api_key: true,
+            provider: "openai",
         }
     }
 }
@@ -104,6 +107,12 @@ impl Setting {
         self
     }
 
+    /// The model is asked in Anthropic's wire format.
+    pub(crate) fn anthropic(mut self) -> Self {
+        self.provider = "anthropic";
+        self
+    }
+
     /// Starts everything and waits until Slack is connected.
     pub(crate) async fn open(self) -> Stage {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -121,20 +130,18 @@ impl Setting {
             std::fs::write(agents.join(file), text).unwrap();
         }
         let text = self.configuration(&slack, &model, &telemetry);
-        let config = config::load_text(&text, Some(&place.path().join("story.toml")), &Env::new()).unwrap();
-        let app = App::start(config, Arc::new(SystemClock)).await.unwrap();
+        let app = start(&text, place.path()).await;
         slack.connected(1).await;
-        for channel in app.channels() {
-            let mut state = channel.state.clone();
-            let up = state.wait_for(|state| *state == watchfloor_channel::ChannelState::Connected);
-            tokio::time::timeout(Duration::from_secs(10), up).await.unwrap().unwrap();
-        }
-        Stage { slack, model, telemetry, app, _place: place }
+        Stage { slack, model, telemetry, app, text, place }
     }
 
     fn configuration(&self, slack: &SlackSim, model: &ModelSim, telemetry: &TelemetrySim) -> String {
         let provider = if self.api_key {
-            format!("base_url = \"{}\"\napi_key = \"{}\"", model.base_url(), watchfloor_sim::model::API_KEY)
+            let (key, anthropic) = (watchfloor_sim::model::API_KEY, model.anthropic_base_url());
+            format!(
+                "base_url = \"{}\"\napi_key = \"{key}\"\n[models.providers.anthropic]\nbase_url = \"{anthropic}\"\napi_key = \"{key}\"",
+                model.base_url()
+            )
         } else {
             // A server of one's own needs no key; the provider's own address does.
             "base_url = \"https://api.openai.com/v1\"".to_owned()
@@ -148,7 +155,7 @@ url = "sqlite://story.db"
 [limits]
 {limits}
 [models]
-default = "openai/story"
+default = "{default}/story"
 default_provider = "openai"
 [models.providers.openai]
 api = "openai"
@@ -168,6 +175,7 @@ api_url = "{slack}"
 {channel}
 "#,
             limits = self.limits,
+            default = self.provider,
             prometheus = telemetry.prometheus_url(),
             alertmanager = telemetry.alertmanager_url(),
             app = slack::APP_TOKEN,
@@ -176,4 +184,16 @@ api_url = "{slack}"
             channel = self.channel,
         )
     }
+}
+
+/// Starts the bot and waits until its channels are connected.
+pub(crate) async fn start(text: &str, place: &Path) -> App {
+    let config = config::load_text(text, Some(&place.join("story.toml")), &Env::new()).unwrap();
+    let app = App::start(config, Arc::new(SystemClock)).await.unwrap();
+    for channel in app.channels() {
+        let mut state = channel.state.clone();
+        let up = state.wait_for(|state| *state == watchfloor_channel::ChannelState::Connected);
+        tokio::time::timeout(Duration::from_secs(10), up).await.unwrap().unwrap();
+    }
+    app
 }

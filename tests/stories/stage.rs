@@ -16,7 +16,7 @@ use watchfloor_sim::{
     slack::{Author, Message},
 };
 
-use crate::setting::Setting;
+use crate::setting::{Setting, start};
 
 pub(crate) const ROOM: &str = "C0OPS";
 pub(crate) const ALICE: &str = "U0ALICE";
@@ -39,7 +39,9 @@ pub(crate) struct Stage {
     pub(crate) model: ModelSim,
     pub(crate) telemetry: TelemetrySim,
     pub(crate) app: App,
-    pub(crate) _place: TempDir,
+    /// The configuration.
+    pub(crate) text: String,
+    pub(crate) place: TempDir,
 }
 
 impl Stage {
@@ -121,6 +123,16 @@ impl Stage {
         let rows = self.app.store.messages().transcript(&session.id).await.unwrap();
         let turn = rows.last().unwrap().turn_id.clone();
         self.app.store.turns().get(&turn).await.unwrap().unwrap()
+    }
+
+    /// Stops the bot in order and starts it anew, with this written in its configuration in place of that.
+    pub(crate) async fn restarted(mut self, that: &str, this: &str) -> Self {
+        self.idle().await;
+        assert!(timeout(DRAIN * 2, self.app.stop(DRAIN)).await.is_ok(), "the bot didn't stop");
+        self.text = self.text.replace(that, this);
+        self.app = start(&self.text, self.place.path()).await;
+        self.slack.connected(1).await;
+        self
     }
 
     pub(crate) async fn done(self) {

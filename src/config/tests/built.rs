@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn what_is_set_up_and_not_built_stops_the_start() {
-    let text = "[models.providers.anthropic]\napi_key = \"k\"\n[[channels]]\nkind = \"telegram\"\nbot_token = \"t\"\n\
+    let text = "[[channels]]\nkind = \"telegram\"\nbot_token = \"t\"\n\
                 [[channels]]\nkind = \"slack\"\nmode = \"events\"\nbot_token = \"t\"\n";
     let (_, errors) = check_built(&loaded(text, &[]));
     assert_eq!(
@@ -12,7 +12,6 @@ fn what_is_set_up_and_not_built_stops_the_start() {
         [
             "config.toml: channels[0].kind: this build has no \"telegram\" yet, expected \"slack\" (remove its tokens to leave it off)",
             "config.toml: channels[1].mode: this build has no \"events\" yet, expected \"socket\" (remove its tokens to leave it off)",
-            "config.toml: models.providers.anthropic.api: this build has no \"anthropic\" yet, expected \"openai\" (remove its api_key to leave it off)",
         ]
     );
 }
@@ -49,7 +48,7 @@ fn a_setting_that_is_merely_missing_is_noted() {
         notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
             "untouched: off: bot_token, app_token not set",
-            "models.providers.anthropic: off: the wire format \"anthropic\" is not part of this build yet",
+            "models.providers.anthropic: off: api_key not set",
             "sources.loki: not asked: its tools are not part of this build yet",
             "server.tokens: not used: the API they open is not part of this build yet",
             "slack: no effect yet: approvers, timezone",

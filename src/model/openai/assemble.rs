@@ -1,15 +1,17 @@
-//! Builds one completion from the chunks of a chat-completions answer. Lenient about what servers leave out or add, strict
-//! about one thing: without a finish reason nothing is complete.
+//! Builds one completion from the chunks of a chat-completions answer: without a finish reason nothing is complete.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use serde_json::Value;
 
 use super::{calls::Calls, reasoning::Reasoning};
-use crate::model::{Completion, ModelError, ModelEvent, StopReason, Usage};
+use crate::model::{
+    Completion, ModelError, ModelEvent, StopReason, Usage,
+    decode::{Assemble, broke_off},
+};
 
 #[derive(Debug)]
-pub(super) struct Assembler {
+pub(in crate::model) struct Assembler {
     model: Arc<str>,
     text: String,
     reasoning: Reasoning,
@@ -19,7 +21,7 @@ pub(super) struct Assembler {
 }
 
 impl Assembler {
-    pub(super) fn new(model: Arc<str>) -> Self {
+    pub(in crate::model) fn new(model: Arc<str>) -> Self {
         Self {
             model,
             text: String::new(),
@@ -30,11 +32,7 @@ impl Assembler {
         }
     }
 
-    pub(super) fn is_answered(&self) -> bool {
-        self.finish.is_some()
-    }
-
-    pub(super) fn take(&mut self, chunk: &Value, out: &mut VecDeque<ModelEvent>) {
+    fn take_chunk(&mut self, chunk: &Value, out: &mut VecDeque<ModelEvent>) {
         let first = |choice: &&Value| choice["index"].as_u64().unwrap_or(0) == 0;
         let choices = chunk["choices"].as_array().into_iter().flatten();
         for choice in choices.filter(first) {
@@ -50,13 +48,6 @@ impl Assembler {
             self.take_usage(&choice["usage"]);
         }
         self.take_usage(&chunk["usage"]);
-    }
-
-    /// The document is complete, whatever it says.
-    pub(super) fn assume_answered(&mut self) {
-        if !self.text.is_empty() || !self.calls.is_empty() {
-            self.finish.get_or_insert_with(|| "stop".to_owned());
-        }
     }
 
     fn take_delta(&mut self, delta: &Value, out: &mut VecDeque<ModelEvent>) {
@@ -100,10 +91,37 @@ impl Assembler {
             };
         }
     }
+}
 
-    pub(super) fn complete(self) -> Result<Completion, ModelError> {
+impl Assemble for Assembler {
+    fn is_piece(name: &str) -> bool {
+        matches!(name, "" | "message")
+    }
+
+    fn take(&mut self, _name: &str, piece: &Value, out: &mut VecDeque<ModelEvent>) {
+        self.take_chunk(piece, out);
+    }
+
+    fn take_document(&mut self, document: &Value, out: &mut VecDeque<ModelEvent>) {
+        self.take_chunk(document, out);
+        // It is complete, whether it says so or not.
+        if !self.text.is_empty() || !self.calls.is_empty() {
+            self.finish.get_or_insert_with(|| "stop".to_owned());
+        }
+    }
+
+    fn is_answered(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    /// The stream's last line says so, and is not JSON.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn complete(self) -> Result<Completion, ModelError> {
         let Some(reason) = self.finish else {
-            return Err(ModelError::Unavailable("the stream broke off before the answer was complete".to_owned()));
+            return Err(broke_off());
         };
         let stop = match &*reason {
             "length" | "max_tokens" => StopReason::Length,

@@ -5,68 +5,18 @@ use std::time::Duration;
 use futures::StreamExt;
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    sync::mpsc,
-    task::JoinSet,
-};
+use tokio::net::TcpListener;
 
 use super::{OpenAi, OpenAiConfig};
 use crate::{
     clock::FixedClock,
     model::{
-        Completion, Message, ModelError, ModelEvent, ModelProvider, ModelRequest, StopReason, Timeouts, ToolChoice,
-        Usage,
+        Completion, ModelError, ModelEvent, ModelProvider, StopReason, Timeouts, ToolChoice, ToolSpec, Usage,
+        loopback::{CHUNKED, KEY, LONG, PASSWORD, SHORT, STREAM, Server, Step, chunked, refusal, request, told},
     },
 };
 
-const KEY: &str = "CANARY-key";
-const PASSWORD: &str = "CANARY-password";
-const LONG: Duration = Duration::from_secs(60);
-const SHORT: Duration = Duration::from_millis(100);
-
-enum Step {
-    Send(String),
-    /// Until the client closes the connection, which is then told.
-    Hold,
-    /// Until the test says so.
-    Wait(tokio::sync::oneshot::Receiver<()>),
-}
-
-struct Server {
-    base_url: String,
-    requests: mpsc::Receiver<String>,
-    closed: mpsc::Receiver<()>,
-    _task: JoinSet<()>,
-}
-
 impl Server {
-    /// Answers one connection with the script, then closes it.
-    async fn playing(steps: Vec<Step>) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base_url = format!("http://user:{PASSWORD}@{}/v1/", listener.local_addr().unwrap());
-        let (told, requests) = mpsc::channel(8);
-        let (closing, closed) = mpsc::channel(8);
-        let mut task = JoinSet::new();
-        task.spawn(async move {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            told.send(read_request(&mut stream).await).await.unwrap();
-            for step in steps {
-                match step {
-                    Step::Send(text) => stream.write_all(text.as_bytes()).await.unwrap(),
-                    Step::Wait(signal) => signal.await.unwrap(),
-                    Step::Hold => {
-                        while stream.read(&mut [0; 1024]).await.is_ok_and(|n| n > 0) {}
-                        closing.send(()).await.unwrap();
-                    }
-                }
-            }
-        });
-        Self { base_url, requests, closed, _task: task }
-    }
-
     fn provider(&self, first_byte: Duration, idle: Duration) -> OpenAi {
         provider(&self.base_url, Timeouts { connect: LONG, first_byte, idle })
     }
@@ -76,42 +26,11 @@ impl Server {
     }
 }
 
-async fn read_request(stream: &mut TcpStream) -> String {
-    let mut request = Vec::new();
-    loop {
-        let mut piece = [0; 4096];
-        let n = stream.read(&mut piece).await.unwrap();
-        request.extend_from_slice(&piece[..n]);
-        let text = String::from_utf8_lossy(&request);
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length =
-                head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-            if body.len() >= length.unwrap_or(0) || n == 0 {
-                return text.into_owned();
-            }
-        }
-    }
-}
-
 fn provider(base_url: &str, timeouts: Timeouts) -> OpenAi {
     let api_key = Some(SecretString::from(format!("{KEY}\n")));
     OpenAi::new(OpenAiConfig { base_url: base_url.parse().unwrap(), api_key, timeouts, clock: FixedClock::at(0) })
         .unwrap()
 }
-
-fn request() -> ModelRequest {
-    ModelRequest {
-        model: "m".into(),
-        system: "Be brief.".into(),
-        tools: Vec::new().into(),
-        messages: vec![Message::user("why?")],
-        reminder: None,
-        tool_choice: ToolChoice::Auto,
-    }
-}
-
-const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
-const CHUNKED: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 fn text_chunk(text: &str) -> String {
     format!("data: {}\n\n", json!({"choices": [{"delta": {"content": text}}]}))
@@ -121,14 +40,6 @@ fn finish_chunk() -> String {
     format!("data: {}\n\n", json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}))
 }
 
-fn chunked(text: &str) -> String {
-    format!("{:x}\r\n{text}\r\n", text.len())
-}
-
-fn refusal(status: &str, headers: &str, body: &str) -> Vec<Step> {
-    vec![Step::Send(format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len()))]
-}
-
 fn text(text: &str) -> Result<ModelEvent, ModelError> {
     Ok(ModelEvent::Text(text.into()))
 }
@@ -136,14 +47,6 @@ fn text(text: &str) -> Result<ModelEvent, ModelError> {
 fn done(text: &str) -> Result<ModelEvent, ModelError> {
     let (text, usage) = (text.into(), Usage::default());
     Ok(ModelEvent::Done(Completion { text, reasoning: vec![], calls: vec![], stop: StopReason::End, usage }))
-}
-
-/// The one error the outcome ends with, in words; checked for secrets.
-fn told(outcome: &[Result<ModelEvent, ModelError>]) -> String {
-    let error = outcome.last().unwrap().as_ref().expect_err("an error");
-    let words = format!("{error} {error:?}");
-    assert!(!words.contains("CANARY") && !words.contains("127.0.0.1") && !words.contains("://"), "{words}");
-    error.to_string()
 }
 
 #[tokio::test]
@@ -304,6 +207,59 @@ async fn a_wrong_address_is_recognised() {
     assert_eq!(
         told(&page.outcome().await),
         "the model's provider rejected the request: it answered with a web page: base_url is wrong"
+    );
+}
+
+fn answered(text: &str) -> Vec<Step> {
+    vec![Step::Send([STREAM, &text_chunk(text), &finish_chunk()].concat())]
+}
+
+async fn body(server: &mut Server) -> Value {
+    let request = server.requests.recv().await.unwrap();
+    serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[tokio::test]
+async fn a_part_that_a_server_does_not_know_is_left_out_from_then_on() {
+    let groq =
+        json!({"error": {"message": "property 'stream_options' is unsupported", "type": "invalid_request_error"}});
+    let mistral = json!({"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options", "include_usage"], "msg": "Extra inputs are not permitted"}]});
+    for (status, refused) in [("400 Bad Request", groq), ("422 Unprocessable Entity", mistral)] {
+        let scripts = vec![refusal(status, "", &refused.to_string()), answered("yes"), answered("again")];
+        let mut server = Server::playing_each(scripts).await;
+        let provider = server.provider(LONG, LONG);
+        assert_eq!(provider.stream(request()).collect::<Vec<_>>().await, [text("yes"), done("yes")]);
+        assert_eq!(provider.stream(request()).collect::<Vec<_>>().await, [text("again"), done("again")]);
+        let mut bodies = Vec::new();
+        for _ in 0..3 {
+            bodies.push(body(&mut server).await.get("stream_options").is_some());
+        }
+        assert_eq!(bodies, [true, false, false]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_forbidding_is_asked_without() {
+    let refused = json!({"error": {"message": "tool_choice: only auto is supported"}}).to_string();
+    let mut server = Server::playing_each(vec![refusal("400 Bad Request", "", &refused), answered("yes")]).await;
+    let mut request = request();
+    let (name, description) = ("query".to_owned(), "Asks.".to_owned());
+    request.tools = vec![ToolSpec { name, description, parameters: json!({"type": "object"}) }].into();
+    request.tool_choice = ToolChoice::None;
+    let outcome: Vec<_> = server.provider(LONG, LONG).stream(request).collect().await;
+    assert_eq!(outcome, [text("yes"), done("yes")]);
+    assert_eq!(body(&mut server).await["tool_choice"], "none");
+    assert_eq!(body(&mut server).await.get("tool_choice"), None);
+}
+
+#[tokio::test]
+async fn a_refusal_that_teaches_nothing_new_is_told() {
+    let refused = json!({"error": {"message": "stream_options, again"}}).to_string();
+    let refusal = || refusal("400 Bad Request", "", &refused);
+    let server = Server::playing_each(vec![refusal(), refusal()]).await;
+    assert_eq!(
+        told(&server.outcome().await),
+        "the model's provider rejected the request: HTTP 400: stream_options, again"
     );
 }
 

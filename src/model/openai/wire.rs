@@ -4,18 +4,19 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::reasoning;
+use super::{Lessons, reasoning};
 use crate::model::{Message, ModelRequest, ToolCall, ToolChoice, ToolSpec};
 
-pub(super) fn body(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&Body::of(request))
+pub(super) fn body(request: &ModelRequest, lessons: &Lessons) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&Body::of(request, lessons))
 }
 
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,16 +75,17 @@ struct Function<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn of(request: &'a ModelRequest) -> Self {
+    fn of(request: &'a ModelRequest, lessons: &Lessons) -> Self {
         let system = Some(&*request.system).filter(|text| !text.is_empty()).map(|content| Entry::System { content });
         let history = request.messages.iter().map(|message| Entry::of(message, &request.model));
+        let forbids = request.tool_choice == ToolChoice::None && !request.tools.is_empty();
         let reminder = request.reminder.as_deref().map(|content| Entry::User { content });
         Self {
             model: &request.model,
             stream: true,
-            stream_options: StreamOptions { include_usage: true },
+            stream_options: (!lessons.without_usage).then_some(StreamOptions { include_usage: true }),
             tools: request.tools.iter().map(Tool::Function).collect(),
-            tool_choice: (request.tool_choice == ToolChoice::None && !request.tools.is_empty()).then_some("none"),
+            tool_choice: (forbids && !lessons.without_choice).then_some("none"),
             messages: system.into_iter().chain(history).chain(reminder).collect(),
         }
     }
@@ -151,7 +153,7 @@ mod tests {
     }
 
     fn written(request: &ModelRequest) -> Value {
-        serde_json::from_slice(&body(request).unwrap()).unwrap()
+        serde_json::from_slice(&body(request, &Lessons::default()).unwrap()).unwrap()
     }
 
     #[test]
@@ -212,6 +214,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_server_does_not_take_is_left_out() {
+        let mut request = request(vec![user("hi")]);
+        request.tool_choice = ToolChoice::None;
+        let lessons = Lessons { without_usage: true, without_choice: true };
+        let whole = written(&request);
+        let less: Value = serde_json::from_slice(&body(&request, &lessons).unwrap()).unwrap();
+        let keys = |body: &Value| body.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let mut left: Vec<_> = keys(&whole);
+        left.retain(|key| !matches!(&**key, "stream_options" | "tool_choice"));
+        assert_eq!(keys(&less), left);
+    }
+
+    #[test]
     fn an_assistant_without_calls_keeps_its_text_even_when_empty() {
         let silent = Message::Assistant { text: String::new(), reasoning: vec![], calls: vec![] };
         let entry = serde_json::to_value(Entry::of(&silent, "m")).unwrap();
@@ -245,11 +260,12 @@ mod tests {
     proptest! {
         #[test]
         fn a_longer_history_only_adds_bytes(messages in prop::collection::vec(any_message(), 1..6), cut in 0usize..6) {
-            let whole = body(&request(messages.clone())).unwrap();
-            let part = body(&request(messages[..cut.min(messages.len())].to_vec())).unwrap();
+            let body = |messages: &[Message]| body(&request(messages.to_vec()), &Lessons::default()).unwrap();
+            let whole = body(&messages);
+            let part = body(&messages[..cut.min(messages.len())]);
             let open = part.strip_suffix(b"]}").expect("messages come last");
             prop_assert!(whole.starts_with(open));
-            prop_assert_eq!(&whole, &body(&request(messages)).unwrap());
+            prop_assert_eq!(&whole, &body(&messages));
         }
     }
 }

@@ -1,19 +1,37 @@
-//! From the bytes of an answer to its chunks: a stream of events, or one JSON document from a server that ignores `stream`.
+//! From the bytes of an answer to its pieces: a stream of events, or one JSON document from a server that ignores `stream`.
+//! What a piece says is the wire format's business, which puts the answer together.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, fmt};
 
 use serde_json::Value;
 
-use super::assemble::Assembler;
-use crate::model::{Completion, ModelError, ModelEvent, SseError, SseEvent, SseParser, refusal, scrub::Scrub};
+use super::{Completion, ModelError, ModelEvent, SseError, SseEvent, SseParser, refusal, scrub::Scrub};
 
 const MAX_EVENT_BYTES: usize = 8 << 20;
 
+/// Builds one completion from the pieces of an answer. Lenient about what servers leave out or add, strict about one thing:
+/// what the provider didn't call complete isn't.
+pub(super) trait Assemble: fmt::Debug {
+    /// Whether events of this name carry pieces of the answer, so that a garbled one would be a hole in it.
+    fn is_piece(name: &str) -> bool;
+    fn take(&mut self, name: &str, piece: &Value, out: &mut VecDeque<ModelEvent>);
+    /// The whole answer at once.
+    fn take_document(&mut self, document: &Value, out: &mut VecDeque<ModelEvent>);
+    /// The answer is complete; token counts may still follow.
+    fn is_answered(&self) -> bool;
+    /// The server said its last word.
+    fn is_over(&self) -> bool;
+    fn complete(self) -> Result<Completion, ModelError>;
+}
+
+pub(super) fn broke_off() -> ModelError {
+    ModelError::Unavailable("the stream broke off before the answer was complete".to_owned())
+}
+
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(super) struct Decoder<A> {
     form: Form,
-    /// Empty once the completion was taken out.
-    assembler: Assembler,
+    assembler: A,
     over: bool,
     scrub: Scrub,
 }
@@ -26,17 +44,15 @@ enum Form {
     Document(Vec<u8>),
 }
 
-impl Decoder {
-    pub(super) fn new(model: Arc<str>, scrub: Scrub) -> Self {
-        Self { form: Form::Unknown, assembler: Assembler::new(model), over: false, scrub }
+impl<A: Assemble> Decoder<A> {
+    pub(super) fn new(assembler: A, scrub: Scrub) -> Self {
+        Self { form: Form::Unknown, assembler, over: false, scrub }
     }
 
-    /// The server said its last word.
     pub(super) fn is_over(&self) -> bool {
-        self.over
+        self.over || self.assembler.is_over()
     }
 
-    /// The answer is complete; token counts may still follow.
     pub(super) fn is_answered(&self) -> bool {
         self.assembler.is_answered()
     }
@@ -83,8 +99,8 @@ impl Decoder {
             }
             Form::Document(whole) => {
                 if let Ok(document) = serde_json::from_slice(&whole) {
-                    self.take_chunk(&document, out)?;
-                    self.assembler.assume_answered();
+                    self.fail_on_error(&document)?;
+                    self.assembler.take_document(&document, out);
                 }
             }
         }
@@ -93,7 +109,7 @@ impl Decoder {
 
     fn take_event(&mut self, event: &SseEvent, out: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         let data = event.data.trim();
-        if self.over || data.is_empty() {
+        if self.is_over() || data.is_empty() {
             return Ok(());
         }
         if data == "[DONE]" {
@@ -102,22 +118,25 @@ impl Decoder {
         }
         match serde_json::from_str::<Value>(data) {
             Ok(told) if event.name == "error" => Err(refusal::in_stream(&told, &self.scrub)),
-            Ok(chunk) => self.take_chunk(&chunk, out),
+            Ok(piece) => {
+                self.fail_on_error(&piece)?;
+                self.assembler.take(&event.name, &piece, out);
+                Ok(())
+            }
             Err(_) if event.name == "error" => Err(refusal::in_stream(&Value::from(data), &self.scrub)),
             // A lost piece would be a hole in the answer.
-            Err(_) if matches!(&*event.name, "" | "message") => {
+            Err(_) if A::is_piece(&event.name) => {
                 Err(ModelError::Unavailable("the stream holds a piece that is not JSON".to_owned()))
             }
             Err(_) => Ok(()),
         }
     }
 
-    fn take_chunk(&mut self, chunk: &Value, out: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
-        let error = chunk.get("error").or_else(|| chunk.get(0)?.get("error")).is_some_and(|error| !error.is_null());
-        if error || chunk["object"] == "error" || chunk["type"] == "error" {
-            return Err(refusal::in_stream(chunk, &self.scrub));
+    fn fail_on_error(&self, piece: &Value) -> Result<(), ModelError> {
+        let error = piece.get("error").or_else(|| piece.get(0)?.get("error")).is_some_and(|error| !error.is_null());
+        if error || piece["object"] == "error" || piece["type"] == "error" {
+            return Err(refusal::in_stream(piece, &self.scrub));
         }
-        self.assembler.take(chunk, out);
         Ok(())
     }
 }

@@ -1,18 +1,13 @@
-//! The streams, each with the answer it must come to.
+//! Chat completions, each with the answer it must come to.
 
 use serde_json::{Value, json};
 
-use crate::model::{Completion, ModelError, StopReason, ToolCall, Usage};
+use super::{broke_off, calls, text};
+use crate::model::{Completion, ModelError, StopReason, Usage};
 
-pub(super) struct Case {
-    pub(super) name: &'static str,
-    pub(super) stream: String,
-    pub(super) expected: Result<Completion, ModelError>,
-}
-
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<(&'static str, String, Result<Completion, ModelError>)> {
     let mut cases = Vec::new();
-    let mut add = |name, stream, expected| cases.push(Case { name, stream, expected });
+    let mut add = |name, stream, expected| cases.push((name, stream, expected));
 
     let hello = || {
         [
@@ -345,6 +340,88 @@ pub(super) fn cases() -> Vec<Case> {
         Err(ModelError::Rejected("no".into())),
     );
     add("another document", json!({"status": "ok"}).to_string(), Err(broke_off()));
+    // What single servers do.
+    add(
+        "Zhipu: role in every chunk, reasoning first, usage with the finish",
+        done(&[
+            delta(json!({"role": "assistant", "reasoning_content": "hm"})),
+            delta(json!({"role": "assistant", "content": "yes"})),
+            json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": "stop"}], "usage": usage}),
+        ]),
+        Ok(Completion {
+            reasoning: vec![json!({"model": "m", "reasoning_content": "hm"})],
+            usage: counted,
+            ..text("yes")
+        }),
+    );
+    add(
+        "Zhipu: the network failed",
+        done(&[delta(json!({"content": "ye"})), finish("network_error")]),
+        Err(ModelError::Unavailable("it gave up in the middle of its answer".into())),
+    );
+    add(
+        "Zhipu: what may not be said",
+        done(&[delta(json!({"content": "ye"})), finish("sensitive")]),
+        Ok(Completion { stop: StopReason::Filtered, ..text("ye") }),
+    );
+    add(
+        "Ollama: a whole call in one piece, and `stop`",
+        done(&[
+            piece(
+                json!({"index": 0, "id": "call_x", "type": "function", "function": {"name": "logs", "arguments": "{\"s\":1}"}}),
+            ),
+            json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": "stop"}]}),
+        ]),
+        Ok(calls(&[("call_x", "logs", "{\"s\":1}")])),
+    );
+    add(
+        "vLLM: reasoning under its new name, null content",
+        done(&[
+            delta(json!({"role": "assistant", "content": null, "reasoning": "hm"})),
+            delta(json!({"content": "yes", "tool_calls": []})),
+            json!({"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "stop", "stop_reason": null, "token_ids": null}]}),
+        ]),
+        Ok(Completion { reasoning: vec![json!({"model": "m", "reasoning": "hm"})], ..text("yes") }),
+    );
+    add(
+        "OpenRouter: comments while it works",
+        format!(
+            ": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n{}",
+            done(&[delta(json!({"content": "yes"})), finish("stop")])
+        ),
+        Ok(text("yes")),
+    );
+    add(
+        "OpenRouter: encrypted reasoning of two kinds",
+        done(&[
+            delta(json!({"reasoning_details": [{"type": "reasoning.summary", "index": 0, "summary": "h"}]})),
+            delta(json!({"reasoning_details": [{"type": "reasoning.summary", "index": 0, "summary": "m"}]})),
+            delta(
+                json!({"reasoning_details": [{"type": "reasoning.encrypted", "index": 1, "data": "x==", "id": "r", "format": "f"}]}),
+            ),
+            delta(json!({"content": "yes"})),
+            finish("stop"),
+        ]),
+        Ok(Completion {
+            reasoning: vec![json!({"model": "m", "reasoning_details": [
+                {"type": "reasoning.summary", "index": 0, "summary": "hm"},
+                {"type": "reasoning.encrypted", "index": 1, "data": "x==", "id": "r", "format": "f"},
+            ]})],
+            ..text("yes")
+        }),
+    );
+    add(
+        "OpenRouter: an error of the provider behind it",
+        data(&[
+            json!({"id": "g", "error": {"code": 429, "message": "Provider returned error", "metadata": {"raw": "slow down"}}, "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}]}),
+        ]),
+        Err(ModelError::RateLimited { after: None }),
+    );
+    add(
+        "letters of two, three and four bytes",
+        done(&[delta(json!({"content": "é日"})), delta(json!({"content": "🚨"})), finish("stop")]),
+        Ok(text("é日🚨")),
+    );
     cases
 }
 
@@ -364,23 +441,6 @@ fn done(chunks: &[Value]) -> String {
     data(chunks) + "data: [DONE]\n\n"
 }
 
-fn text(text: &str) -> Completion {
-    Completion { text: text.into(), reasoning: vec![], calls: vec![], stop: StopReason::End, usage: Usage::default() }
-}
-
-fn calls(calls: &[(&str, &str, &str)]) -> Completion {
-    let calls = calls.iter().map(|(id, name, arguments)| ToolCall {
-        id: (*id).into(),
-        name: (*name).into(),
-        arguments: (*arguments).into(),
-    });
-    Completion { calls: calls.collect(), stop: StopReason::ToolCalls, ..text("") }
-}
-
 fn piece(piece: Value) -> Value {
     delta(json!({"tool_calls": [piece]}))
-}
-
-pub(super) fn broke_off() -> ModelError {
-    ModelError::Unavailable("the stream broke off before the answer was complete".into())
 }
