@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use watchfloor::{
     clock::SystemClock,
     model::{
-        Completion, Message, ModelError, ModelEvent, ModelProvider, ModelRequest, OpenAi, OpenAiConfig, StopReason,
-        Timeouts, ToolChoice, ToolSpec,
+        Anthropic, AnthropicConfig, Completion, Message, ModelError, ModelEvent, ModelProvider, ModelRequest, OpenAi,
+        OpenAiConfig, StopReason, Timeouts, ToolChoice, ToolSpec, Usage,
     },
 };
 use watchfloor_sim::slack::SlackConfig;
@@ -23,10 +23,12 @@ const ANSWER: &str = "The pool of *checkout* is full: 20 of 20 connections ✓";
 
 /// The server and its address.
 async fn aimock(chaos: Option<Value>, tool: &str, arguments: &Value) -> (Judge, String) {
+    // In the words of both formats.
+    let usage = json!({"prompt_tokens": 30, "completion_tokens": 12, "total_tokens": 42, "input_tokens": 30, "output_tokens": 12});
     let fixtures = json!([
         {"match": {"turnIndex": 0},
             "response": {"toolCalls": [{"name": tool, "arguments": arguments.to_string()}]}},
-        {"match": {"turnIndex": 1}, "response": {"content": ANSWER}},
+        {"match": {"turnIndex": 1}, "response": {"content": ANSWER, "usage": usage}},
     ])
     .to_string();
     let chaos = chaos.map(|chaos| chaos.to_string()).unwrap_or_default();
@@ -47,6 +49,17 @@ fn openai(url: &str) -> Box<dyn ModelProvider> {
         clock: Arc::new(SystemClock),
     };
     Box::new(OpenAi::new(config).unwrap())
+}
+
+fn anthropic(url: &str) -> Box<dyn ModelProvider> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let config = AnthropicConfig {
+        base_url: url.parse().unwrap(),
+        api_key: Some("sk-judged".to_owned().into()),
+        timeouts: Timeouts::default(),
+        clock: Arc::new(SystemClock),
+    };
+    Box::new(Anthropic::new(config).unwrap())
 }
 
 fn asked(messages: Vec<Message>) -> ModelRequest {
@@ -93,7 +106,7 @@ async fn speaks(provider: &dyn ModelProvider) {
     let (pieces, answered) = complete(provider, messages).await.unwrap();
     assert!(pieces.len() > 3, "{pieces:?}");
     assert_eq!((pieces.concat().as_str(), answered.text.as_str(), answered.stop), (ANSWER, ANSWER, StopReason::End));
-    assert!(answered.usage.output_tokens > 0, "{:?}", answered.usage);
+    assert_eq!(answered.usage, Usage { input_tokens: 30, cached_tokens: 0, output_tokens: 12 });
 }
 
 async fn survives(provider: impl Fn(&str) -> Box<dyn ModelProvider>) {
@@ -120,7 +133,6 @@ async fn answers_in_the_thread(api: &str, path: &str) {
     let thread = slack.say(ALICE, ROOM, "<@U0BOT> why is checkout slow?").await;
     let answer = slack.next_message(ROOM).await;
     assert_eq!(answer.thread_ts.as_ref(), Some(&thread));
-    println!("{}", reqwest::get(format!("{url}/__aimock/journal")).await.unwrap().text().await.unwrap());
     slack.wait_for_text(&answer.ts, |text| text.contains("20 of 20 connections ✓")).await;
 }
 
@@ -138,4 +150,20 @@ async fn our_openai_client_names_each_trouble_of_aimock() {
 #[tokio::test]
 async fn a_question_is_answered_in_its_thread_from_aimock_over_the_openai_format() {
     answers_in_the_thread("openai", "/v1").await;
+}
+
+#[tokio::test]
+async fn our_anthropic_client_reads_calls_and_answers_of_aimock() {
+    let (_server, url) = aimock(None, "look", &json!({"service": "checkout"})).await;
+    speaks(&*anthropic(&url)).await;
+}
+
+#[tokio::test]
+async fn our_anthropic_client_names_each_trouble_of_aimock() {
+    survives(anthropic).await;
+}
+
+#[tokio::test]
+async fn a_question_is_answered_in_its_thread_from_aimock_over_anthropics_format() {
+    answers_in_the_thread("anthropic", "").await;
 }

@@ -50,8 +50,8 @@ async fn the_anthropic_client_understands_every_answer_and_every_failure() {
         failed("broken", "InternalServerError", 500, "api_error"),
         failed("orphan", "BadRequestError", 400, "invalid_request_error"),
         failed("no end", "BadRequestError", 400, "invalid_request_error"),
-        failed("an error in the stream", "OverloadedError", 200, "overloaded_error"),
-        json!({"step": "cut off", "error": "APIConnectionError"}),
+        failed("an error in the stream", "APIStatusError", 200, "overloaded_error"),
+        json!({"step": "cut off", "error": "RemoteProtocolError"}),
     ];
     agree(&reports, &wanted);
 }

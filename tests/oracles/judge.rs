@@ -12,7 +12,8 @@ use tokio::{
 };
 
 const HOME: &str = "WATCHFLOOR_TEST_ORACLES";
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The SDKs take their time to load on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A script while it runs. It ends with its handle.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 """Holds request bodies against the parameter types of the providers' own SDKs. What the types leave open (the order of
 messages, say) is the simulator's referee's part."""
 
+import functools
 import json
 import os
 
@@ -15,6 +16,12 @@ TYPES = {
 }
 
 
+@functools.cache
+def adapter(api, streams):
+    # Settings reach typed dictionaries only from something around them.
+    return pydantic.TypeAdapter(list[TYPES[api][0 if streams else 1]], config=STRICT)
+
+
 def drain(value):
     """The SDKs write Iterable, which pydantic checks no sooner than somebody reads it."""
     if isinstance(value, dict):
@@ -26,11 +33,8 @@ def drain(value):
 
 
 def complaints(api, body):
-    streaming, whole = TYPES[api]
-    # Settings reach typed dictionaries only from something around them.
-    adapter = pydantic.TypeAdapter(list[streaming if body.get("stream") else whole], config=STRICT)
     try:
-        drain(adapter.validate_python([body]))
+        drain(adapter(api, bool(body.get("stream"))).validate_python([body]))
     except pydantic.ValidationError as error:
         return sorted({f"{problem['type']} at {'.'.join(map(str, problem['loc']))}" for problem in error.errors()})
     return []

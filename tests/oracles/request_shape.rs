@@ -49,26 +49,46 @@ async fn requests(api: &str) -> Vec<Value> {
     model.requests()
 }
 
+fn broken(whole: &Value, change: fn(&mut Value)) -> Value {
+    let mut body = whole.clone();
+    change(&mut body);
+    body
+}
+
+fn all_refused(judged: &[Value]) -> bool {
+    !judged.is_empty() && judged.iter().all(|complaints| *complaints != json!([]))
+}
+
 #[tokio::test]
 async fn what_we_ask_fits_the_types_of_openai() {
     let requests = requests("openai").await;
     assert_eq!(judged("openai", &requests).await, vec![json!([]); 3]);
     // The judge isn't asleep: it sees a mistake at the top, in a message, in a call and in a tool.
-    let broken = |change: fn(&mut Value)| {
-        let mut body = requests[1].clone();
-        change(&mut body);
-        body
-    };
     let broken = [
-        broken(|body| body["max_token"] = 5.into()),
-        broken(|body| body["messages"][1]["role"] = "person".into()),
-        broken(|body| {
+        broken(&requests[1], |body| body["max_token"] = 5.into()),
+        broken(&requests[1], |body| body["messages"][1]["role"] = "person".into()),
+        broken(&requests[1], |body| {
             let messages = body["messages"].as_array_mut().unwrap();
             let calls = messages.iter_mut().find_map(|message| message.get_mut("tool_calls")).unwrap();
             calls[0]["function"]["arguments"] = json!({});
         }),
-        broken(|body| body["tools"][0] = json!({"name": "flat", "parameters": {}})),
+        broken(&requests[1], |body| body["tools"][0] = json!({"name": "flat", "parameters": {}})),
     ];
     let judged = judged("openai", &broken).await;
-    assert!(judged.len() == 4 && judged.iter().all(|complaints| *complaints != json!([])), "{judged:#?}");
+    assert!(all_refused(&judged), "{judged:#?}");
+}
+
+#[tokio::test]
+async fn what_we_ask_fits_the_types_of_anthropic() {
+    let requests = requests("anthropic").await;
+    assert_eq!(judged("anthropic", &requests).await, vec![json!([]); 3]);
+    let broken = [
+        broken(&requests[1], |body| body["max_token"] = 5.into()),
+        broken(&requests[1], |body| body["max_tokens"] = Value::Null),
+        broken(&requests[1], |body| body["messages"][0]["role"] = "person".into()),
+        broken(&requests[1], |body| body["messages"][2]["content"][0]["tool_use_id"] = Value::Null),
+        broken(&requests[1], |body| body["tools"][0] = json!({"name": "flat", "parameters": {}})),
+    ];
+    let judged = judged("anthropic", &broken).await;
+    assert!(all_refused(&judged), "{judged:#?}");
 }

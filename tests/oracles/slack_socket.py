@@ -47,6 +47,6 @@ def frame(_client, message, _raw):
 socket.socket_mode_request_listeners.append(heard)
 socket.message_listeners.append(frame)
 socket.connect()
-ended = over.wait(50)
+ended = over.wait(110)
 socket.close()
 raise SystemExit(0 if ended else 1)

@@ -55,9 +55,16 @@ impl Dialect {
             Self::Chat => chat_error(status, message, kind, None),
             Self::Messages => {
                 let mut response = (status, Json(messages_error(kind, message))).into_response();
-                response.headers_mut().insert("request-id", header::HeaderValue::from_static("req_sim"));
+                self.stamp(&mut response);
                 response
             }
+        }
+    }
+
+    /// Anthropic names every answer, a stream too: its client shows the name with an error in the middle.
+    pub(crate) fn stamp(self, response: &mut Response) {
+        if self == Self::Messages {
+            response.headers_mut().insert("request-id", header::HeaderValue::from_static("req_sim"));
         }
     }
 
