@@ -25,7 +25,7 @@ pub(crate) struct Judge {
     readers: JoinSet<()>,
 }
 
-type Lines = watch::Receiver<Vec<String>>;
+pub(crate) type Lines = watch::Receiver<Vec<String>>;
 
 impl Judge {
     /// `script` is a file of this directory.
@@ -106,7 +106,16 @@ fn home() -> PathBuf {
     home.unwrap_or_else(|_| panic!("set {HOME} to what scripts/oracles prints (scripts/test does)")).into()
 }
 
-fn listen(readers: &mut JoinSet<()>, pipe: impl AsyncRead + Unpin + Send + 'static) -> Lines {
+/// The first line that begins so.
+pub(crate) async fn first(lines: &Lines, begin: &str) -> String {
+    let of = |lines: &[String]| lines.iter().find(|line| line.starts_with(begin)).cloned();
+    let mut lines = lines.clone();
+    let found = timeout(PATIENCE, lines.wait_for(|lines| of(lines).is_some())).await;
+    let found = found.ok().and_then(Result::ok).and_then(|lines| of(&lines));
+    found.unwrap_or_else(|| panic!("no line begins with {begin:?}: {:#?}", lines.borrow()))
+}
+
+pub(crate) fn listen(readers: &mut JoinSet<()>, pipe: impl AsyncRead + Unpin + Send + 'static) -> Lines {
     let (tell, told) = watch::channel(Vec::new());
     readers.spawn(async move {
         let mut lines = BufReader::new(pipe).lines();

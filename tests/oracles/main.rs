@@ -6,9 +6,11 @@
 
 mod aimock;
 mod anthropic_python;
+mod emulate;
 mod judge;
 mod openai_python;
 mod request_shape;
 mod service;
 mod slack_node;
 mod slack_python;
+mod slack_signature;
