@@ -1,6 +1,6 @@
 //! Slack's Node SDK as judge of the simulated workspace.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use watchfloor_sim::slack::{APP_TOKEN, BOT_TOKEN, Fault, SlackConfig};
 
 use crate::{
@@ -48,6 +48,11 @@ async fn the_node_socket_client_acknowledges_everything_and_comes_back() {
     slack.say(ALICE, ROOM, "<@U0BOT> why?").await;
     let heard = [judge.says().await, judge.says().await];
     assert_eq!(heard, [event("message", "<@U0BOT> why?"), event("app_mention", "<@U0BOT> why?")]);
+    slack.slash(ALICE, ROOM, "/watchfloor", "status please").await;
+    let typed = json!({"type": "slash_commands", "inner": "/watchfloor", "text": "status please",
+        "accepts_response_payload": true});
+    assert_eq!(judge.says().await, typed);
+    assert_eq!(slack.next_ephemeral(ALICE).await.text(), "At once.");
     slack.heard().await;
 
     slack.disconnect("warning", true);
@@ -56,6 +61,7 @@ async fn the_node_socket_client_acknowledges_everything_and_comes_back() {
     let rest = judge.reports().await;
     assert_eq!(rest, [event("message", "<@U0BOT> goodbye"), event("app_mention", "<@U0BOT> goodbye")]);
     let acks: Vec<_> = slack.acks().into_iter().map(|ack| (ack.attempt, ack.payload)).collect();
-    assert_eq!(acks, vec![(0, Some(Value::Object(Default::default()))); 4]);
+    let (plain, spoken) = ((0, Some(json!({}))), (0, Some(json!({"text": "At once."}))));
+    assert_eq!(acks, [plain.clone(), plain.clone(), spoken, plain.clone(), plain]);
     assert_eq!(slack.unread(), [""; 0]);
 }

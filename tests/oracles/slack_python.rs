@@ -92,8 +92,14 @@ async fn the_python_socket_client_hears_everything_once_and_follows_a_recycled_c
     let own = json!({"kind": "events_api", "event": "message", "text": "Shall I?", "user": "U0BOT", "for_us": "U0BOT", "attempt": 0});
     assert_eq!(heard, [event("app_mention", "<@U0BOT> ask me"), event("message", "<@U0BOT> ask me"), own]);
     slack.press(ALICE, ROOM, &asked, "approve").await;
-    let pressed = json!({"kind": "interactive", "type": "block_actions", "action": "approve", "user": ALICE});
+    let pressed = json!({"kind": "interactive", "type": "block_actions", "action": "approve", "user": ALICE,
+        "answered": 200});
     assert_eq!(judge.says().await, pressed);
+    assert_eq!(slack.next_ephemeral(ALICE).await.text(), "Yes it is.");
+    slack.slash(ALICE, ROOM, "/watchfloor", "status please").await;
+    let typed = json!({"kind": "slash_commands", "command": "/watchfloor", "text": "status please", "user": ALICE});
+    assert_eq!(judge.says().await, typed);
+    assert_eq!(slack.next_ephemeral(ALICE).await.text(), "At once.");
     slack.heard().await;
 
     slack.disconnect("refresh_requested", true);

@@ -12,8 +12,9 @@ const report = (seen) => console.log(JSON.stringify(seen));
 
 client.on("connected", () => report({ state: "connected" }));
 client.on("slack_event", async ({ ack, type, body, retry_num, retry_reason, accepts_response_payload }) => {
-  await ack();
-  const inner = body.event ?? { type: body.type, text: body.actions?.[0].action_id };
+  await ack(accepts_response_payload ? { text: "At once." } : undefined);
+  // A command's fields stand at the top.
+  const inner = body.event ?? { type: body.command, text: body.text };
   report({ type, inner: inner.type, text: inner.text, retry_num, retry_reason, accepts_response_payload });
   if (inner.type === "app_mention" && inner.text.includes("goodbye")) {
     await client.disconnect();

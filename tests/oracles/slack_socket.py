@@ -7,6 +7,7 @@ import threading
 from slack_sdk import WebClient
 from slack_sdk.socket_mode import SocketModeClient
 from slack_sdk.socket_mode.response import SocketModeResponse
+from slack_sdk.webhook import WebhookClient
 
 web = WebClient(token=os.environ["TOKEN"], base_url=os.environ["API_URL"])
 socket = SocketModeClient(app_token=os.environ["APP_TOKEN"], web_client=web)
@@ -31,12 +32,13 @@ def heard(client, request):
         if "goodbye" in event["text"] and event["type"] == "app_mention":
             over.set()
     elif request.type == "interactive":
-        report(kind=request.type, type=payload["type"], action=payload["actions"][0]["action_id"],
-               user=payload["user"]["id"])
         client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id, payload={}))
+        answer = WebhookClient(payload["response_url"]).send(text="Yes it is.", response_type="ephemeral")
+        report(kind=request.type, type=payload["type"], action=payload["actions"][0]["action_id"],
+               user=payload["user"]["id"], answered=answer.status_code)
     else:
-        report(kind=request.type, payload=payload)
-        client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
+        client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id, payload={"text": "At once."}))
+        report(kind=request.type, command=payload["command"], text=payload["text"], user=payload["user_id"])
 
 
 def frame(_client, message, _raw):
