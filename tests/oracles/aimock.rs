@@ -11,7 +11,6 @@ use watchfloor::{
         OpenAiConfig, StopReason, Timeouts, ToolChoice, ToolSpec, Usage,
     },
 };
-use watchfloor_sim::slack::SlackConfig;
 
 use crate::{
     judge::Judge,
@@ -128,7 +127,7 @@ async fn survives(provider: impl Fn(&str) -> Box<dyn ModelProvider>) {
 /// A question in Slack is answered with what the tool of this server's choice has seen.
 async fn answers_in_the_thread(api: &str, path: &str) {
     let (_server, url) = aimock(None, "query_change_events", &json!({"since": "-2h"})).await;
-    let slack = workspace(SlackConfig::default()).await;
+    let slack = workspace().await;
     let _service = Service::start(&slack, &Service::provider(api, &format!("{url}{path}"), "sk-judged")).await;
     let thread = slack.say(ALICE, ROOM, "<@U0BOT> why is checkout slow?").await;
     let answer = slack.next_message(ROOM).await;

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use watchfloor_sim::{
     ModelSim, TelemetrySim,
     model::{API_KEY, Rule},
-    slack::SlackConfig,
     telemetry::TelemetryScript,
 };
 
@@ -25,7 +24,7 @@ async fn judged(api: &str, bodies: &[Value]) -> Vec<Value> {
 
 /// What the model is asked in two turns of a thread with parallel calls, a call that fails and an answer.
 async fn requests(api: &str) -> Vec<Value> {
-    let slack = workspace(SlackConfig::default()).await;
+    let slack = workspace().await;
     let telemetry = TelemetrySim::start(TelemetryScript::default()).await.unwrap();
     let calls = [("query_alert_rules", json!({})), ("query_promql", json!({"nonsense": true}))];
     let model = ModelSim::start(vec![

@@ -1,7 +1,7 @@
 //! Slack's Node SDK as judge of the simulated workspace.
 
 use serde_json::json;
-use watchfloor_sim::slack::{APP_TOKEN, BOT_TOKEN, Fault, SlackConfig};
+use watchfloor_sim::slack::{APP_TOKEN, BOT_TOKEN, Fault};
 
 use crate::{
     judge::{Judge, agree},
@@ -10,7 +10,7 @@ use crate::{
 
 #[tokio::test]
 async fn the_node_web_client_understands_every_answer_and_every_refusal() {
-    let slack = workspace(SlackConfig::default()).await;
+    let slack = workspace().await;
     let thread = thread(&slack).await;
     slack.fault("chat.postMessage", Fault::RateLimited { retry_after_secs: 1, http_200: false });
     slack.fault_times("users.info", Fault::Http(503), 2);
@@ -38,7 +38,7 @@ async fn the_node_web_client_understands_every_answer_and_every_refusal() {
 
 #[tokio::test]
 async fn the_node_socket_client_acknowledges_everything_and_comes_back() {
-    let slack = workspace(SlackConfig::default()).await;
+    let slack = workspace().await;
     let api_url = slack.api_url();
     let env = [("API_URL", api_url.as_str()), ("APP_TOKEN", APP_TOKEN)];
     let mut judge = Judge::node("slack_socket.mjs", &env).await;

@@ -1,5 +1,7 @@
 //! Slack's Python SDK as judge of the simulated workspace.
 
+use std::time::Duration;
+
 use serde_json::json;
 use watchfloor_sim::slack::{APP_TOKEN, BOT_TOKEN, Fault, SlackConfig, SlackSim};
 
@@ -8,7 +10,10 @@ use crate::judge::{Judge, agree};
 pub(crate) const ROOM: &str = "C0OPS";
 pub(crate) const ALICE: &str = "U0ALICE";
 
-pub(crate) async fn workspace(config: SlackConfig) -> SlackSim {
+/// Patient: how long a foreign program takes on a busy machine is not what is judged.
+pub(crate) async fn workspace() -> SlackSim {
+    let patience = Duration::from_secs(60);
+    let config = SlackConfig { ack_deadline: patience, patience, ..SlackConfig::default() };
     let slack = SlackSim::start(config).await.unwrap();
     slack.add_person(ALICE, "Alice").await;
     slack.add_channel(ROOM, "ops").await;
@@ -26,7 +31,7 @@ pub(crate) async fn thread(slack: &SlackSim) -> String {
 
 #[tokio::test]
 async fn the_python_web_client_understands_every_answer_and_every_refusal() {
-    let slack = workspace(SlackConfig::default()).await;
+    let slack = workspace().await;
     let thread = thread(&slack).await;
     // The client repeats a call once: the first post succeeds, the question about the bot doesn't.
     let wait = Fault::RateLimited { retry_after_secs: 1, http_200: false };
@@ -71,7 +76,7 @@ async fn the_python_web_client_understands_every_answer_and_every_refusal() {
 
 #[tokio::test]
 async fn the_python_socket_client_hears_everything_once_and_follows_a_recycled_connection() {
-    let slack = workspace(SlackConfig::default()).await;
+    let slack = workspace().await;
     let api_url = slack.api_url();
     let env = [("API_URL", api_url.as_str()), ("TOKEN", BOT_TOKEN), ("APP_TOKEN", APP_TOKEN)];
     let mut judge = Judge::python("slack_socket.py", &env);

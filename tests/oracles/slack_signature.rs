@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use watchfloor_sim::{
     ModelSim,
     model::{API_KEY, Rule},
-    slack::SlackConfig,
 };
 
 use crate::{
@@ -17,7 +16,7 @@ const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 
 #[tokio::test]
 async fn our_program_believes_what_slacks_sdk_has_signed_and_nothing_else() {
-    let slack = workspace(SlackConfig::default()).await;
+    let slack = workspace().await;
     let model = ModelSim::start(Vec::<Rule>::new()).await.unwrap();
     let provider = Service::provider("openai", &model.base_url(), API_KEY);
     let (_service, url) = Service::over_http(&slack.api_url(), SECRET, &provider).await;
@@ -34,7 +33,7 @@ async fn our_program_believes_what_slacks_sdk_has_signed_and_nothing_else() {
 
 #[tokio::test]
 async fn slacks_sdk_believes_what_the_simulator_has_signed() {
-    let slack = workspace(SlackConfig::default()).await;
+    let slack = workspace().await;
     let mut judge = Judge::python("slack_signature.py", &[("SECRET", SECRET)]);
     let url = judge.says().await["url"].as_str().unwrap().to_owned();
     slack.subscribe(&url, SECRET).await.unwrap();

@@ -4,8 +4,8 @@ import { LogLevel, SocketModeClient } from "@slack/socket-mode";
 const client = new SocketModeClient({
   appToken: process.env.APP_TOKEN,
   logLevel: LogLevel.ERROR,
-  // It is also the wait before a new connection.
-  clientPingTimeout: 1000,
+  // For a pong; it is also the wait before a new connection.
+  clientPingTimeout: 3000,
   clientOptions: { slackApiUrl: process.env.API_URL },
 });
 const report = (seen) => console.log(JSON.stringify(seen));
