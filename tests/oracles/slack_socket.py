@@ -14,8 +14,13 @@ socket = SocketModeClient(app_token=os.environ["APP_TOKEN"], web_client=web)
 over = threading.Event()
 
 
+lines = threading.Lock()
+
+
 def report(**seen):
-    print(json.dumps(seen), flush=True)
+    # Each event has its own thread, and a line its end apart.
+    with lines:
+        print(json.dumps(seen), flush=True)
 
 
 def heard(client, request):
