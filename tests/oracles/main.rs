@@ -11,6 +11,7 @@ mod judge;
 mod openai_python;
 mod request_shape;
 mod service;
+mod slack_files;
 mod slack_node;
 mod slack_python;
 mod slack_signature;

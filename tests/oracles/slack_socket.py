@@ -12,8 +12,6 @@ from slack_sdk.webhook import WebhookClient
 web = WebClient(token=os.environ["TOKEN"], base_url=os.environ["API_URL"])
 socket = SocketModeClient(app_token=os.environ["APP_TOKEN"], web_client=web)
 over = threading.Event()
-
-
 lines = threading.Lock()
 
 
