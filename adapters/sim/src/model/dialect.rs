@@ -15,6 +15,9 @@ use super::{
     referee,
 };
 
+/// The one of the documentation, and the one that Anthropic's own client sends.
+const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// OpenAI's chat completions.
@@ -27,17 +30,19 @@ impl Dialect {
     /// The answer to a request that may not come in at all.
     pub(crate) fn refuse(self, headers: &HeaderMap) -> Option<Response> {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let bearer = || header(header::AUTHORIZATION.as_str())?.strip_prefix("Bearer ");
         match self {
             Self::Chat => {
-                let given = header(header::AUTHORIZATION.as_str()).and_then(|given| given.strip_prefix("Bearer "));
+                let given = bearer();
                 let (kind, code) = ("invalid_request_error", Some("invalid_api_key"));
                 (given != Some(API_KEY))
                     .then(|| chat_error(StatusCode::UNAUTHORIZED, "Incorrect API key provided.", kind, code))
             }
-            Self::Messages if header("x-api-key") != Some(API_KEY) => {
+            // Anthropic's own client sends the key as a bearer token, as the others do; its documentation says `x-api-key`.
+            Self::Messages if header("x-api-key").or_else(bearer) != Some(API_KEY) => {
                 Some(self.error(StatusCode::UNAUTHORIZED, "invalid x-api-key", "authentication_error"))
             }
-            Self::Messages if header("anthropic-version") != Some("2023-06-01") => {
+            Self::Messages if !header("anthropic-version").is_some_and(|version| VERSIONS.contains(&version)) => {
                 let message = "anthropic-version: header is required and must be a valid version";
                 Some(self.error(StatusCode::BAD_REQUEST, message, "invalid_request_error"))
             }
@@ -50,9 +55,16 @@ impl Dialect {
             Self::Chat => chat_error(status, message, kind, None),
             Self::Messages => {
                 let mut response = (status, Json(messages_error(kind, message))).into_response();
-                response.headers_mut().insert("request-id", header::HeaderValue::from_static("req_sim"));
+                self.stamp(&mut response);
                 response
             }
+        }
+    }
+
+    /// Anthropic names every answer, a stream too: its client shows the name with an error in the middle.
+    pub(crate) fn stamp(self, response: &mut Response) {
+        if self == Self::Messages {
+            response.headers_mut().insert("request-id", header::HeaderValue::from_static("req_sim"));
         }
     }
 

@@ -118,7 +118,9 @@ async fn complete(dialect: Dialect, State(shared): State<Arc<Shared>>, headers: 
     let steps = steps(dialect, pieces, rule.fault.as_ref());
     let kind = if asked.streams() { "text/event-stream; charset=utf-8" } else { "application/json" };
     let body = Body::from_stream(play(steps, rule.pace, open));
-    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], body).into_response()
+    let mut response = ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], body).into_response();
+    dialect.stamp(&mut response);
+    response
 }
 
 enum Step {
