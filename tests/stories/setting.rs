@@ -196,8 +196,8 @@ default = "{default}/story"
 default_provider = "openai"
 [models.providers.openai]
 api = "openai"
-{provider}
 {vision}
+{provider}
 [sources.prometheus]
 url = "{prometheus}"
 [sources.alertmanager]
