@@ -54,9 +54,9 @@ impl Report<'_> {
         let mut lines = vec![
             format!("placeholder  {placeholder}"),
             format!(
-                "edits        {} in {} messages, {:.1} s in all",
-                edits(played),
+                "messages     {}, edited {}×, {:.1} s in all",
                 played.messages.len(),
+                edits(played),
                 played.took.as_secs_f64()
             ),
             format!("model calls  {}", tally.answers),
