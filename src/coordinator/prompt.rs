@@ -5,8 +5,9 @@
 //! defused in it.
 
 use jiff::Timestamp;
-use watchfloor_channel::{Author, Inbound, Overheard};
+use watchfloor_channel::{Author, FileRef, Inbound, Overheard};
 
+use super::files;
 use crate::persona::Persona;
 
 /// Rules for every persona. What a persona is for stands in its own file.
@@ -53,20 +54,23 @@ pub(super) fn reminder(persona: &Persona, catalog: Option<&str>, now_ms: i64) ->
 
 /// What a person said to us.
 pub(super) fn message(inbound: &Inbound) -> String {
-    envelope("message", &inbound.author, inbound.sent_at, &with_files(inbound), MESSAGE_CHARS)
+    let Inbound { author, sent_at, text, files, .. } = inbound;
+    envelope("message", author, *sent_at, &with_files(text, files), MESSAGE_CHARS)
 }
 
 /// What they hold is told in rows of their own.
-fn with_files(inbound: &Inbound) -> String {
-    let files = inbound.files.iter().map(|file| format!("\n[file {}]", file.name));
-    format!("{}{}", inbound.text, files.collect::<String>())
+fn with_files(text: &str, files: &[FileRef]) -> String {
+    let files = files.iter().map(|file| format!("\n[file {}]", files::name(file)));
+    format!("{text}{}", files.collect::<String>())
 }
 
 /// What others said in the thread since the last message to us.
 pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> Option<String> {
     let lines: Vec<_> = messages
         .into_iter()
-        .map(|inbound| envelope("message", &inbound.author, inbound.sent_at, &with_files(inbound), CONTEXT_CHARS))
+        .map(|Inbound { author, sent_at, text, files, .. }| {
+            envelope("message", author, *sent_at, &with_files(text, files), CONTEXT_CHARS)
+        })
         .collect();
     (!lines.is_empty()).then(|| {
         format!(
@@ -80,7 +84,9 @@ pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> 
 pub(super) fn thread(messages: &[Overheard]) -> Option<String> {
     let lines: Vec<_> = messages
         .iter()
-        .map(|earlier| envelope("message", &earlier.author, earlier.sent_at, &earlier.text, CONTEXT_CHARS))
+        .map(|Overheard { author, sent_at, text, files, .. }| {
+            envelope("message", author, *sent_at, &with_files(text, files), CONTEXT_CHARS)
+        })
         .collect();
     (!lines.is_empty()).then(|| {
         format!(
