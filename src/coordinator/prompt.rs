@@ -54,12 +54,15 @@ pub(super) fn reminder(persona: &Persona, catalog: Option<&str>, now_ms: i64) ->
 
 /// What a person said to us.
 pub(super) fn message(inbound: &Inbound) -> String {
-    let Inbound { author, sent_at, text, files, .. } = inbound;
-    envelope("message", author, *sent_at, &with_files(text, files), MESSAGE_CHARS)
+    envelope("message", &inbound.author, inbound.sent_at, &with_files(inbound), MESSAGE_CHARS)
 }
 
 /// What they hold is told in rows of their own.
-fn with_files(text: &str, files: &[FileRef]) -> String {
+fn with_files(inbound: &Inbound) -> String {
+    named(&inbound.text, &inbound.files)
+}
+
+fn named(text: &str, files: &[FileRef]) -> String {
     let files = files.iter().map(|file| format!("\n[file {}]", files::name(file)));
     format!("{text}{}", files.collect::<String>())
 }
@@ -68,9 +71,7 @@ fn with_files(text: &str, files: &[FileRef]) -> String {
 pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> Option<String> {
     let lines: Vec<_> = messages
         .into_iter()
-        .map(|Inbound { author, sent_at, text, files, .. }| {
-            envelope("message", author, *sent_at, &with_files(text, files), CONTEXT_CHARS)
-        })
+        .map(|inbound| envelope("message", &inbound.author, inbound.sent_at, &with_files(inbound), CONTEXT_CHARS))
         .collect();
     (!lines.is_empty()).then(|| {
         format!(
@@ -84,8 +85,9 @@ pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> 
 pub(super) fn thread(messages: &[Overheard]) -> Option<String> {
     let lines: Vec<_> = messages
         .iter()
-        .map(|Overheard { author, sent_at, text, files, .. }| {
-            envelope("message", author, *sent_at, &with_files(text, files), CONTEXT_CHARS)
+        .map(|earlier| {
+            let text = named(&earlier.text, &earlier.files);
+            envelope("message", &earlier.author, earlier.sent_at, &text, CONTEXT_CHARS)
         })
         .collect();
     (!lines.is_empty()).then(|| {
