@@ -252,8 +252,9 @@ fn told(one: &Attached, bytes: u64, rest: &str) -> String {
     let media_type = if file.media_type.is_empty() { "type unknown" } else { &file.media_type };
     let person = by.name.as_ref().map_or_else(|| by.id.clone(), |name| format!("{name} ({})", by.id));
     let whose = if by.is_outsider { ", of another organisation," } else { "" };
+    // In quotes: a name may read like words of ours.
     let line = format!(
-        "{}{whose} attached {} ({}, {}).",
+        "{}{whose} attached \"{}\" ({}, {}).",
         prompt::attribute(&person),
         prompt::attribute(name(file)),
         prompt::attribute(media_type),

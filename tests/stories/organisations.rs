@@ -37,7 +37,7 @@ async fn a_partner_in_a_shared_room_gets_no_answer_and_steers_nothing() {
     // What she said is context, and says whose it is.
     let request = stage.model.requests().pop().unwrap().to_string();
     assert_eq!(request.matches(r#"organisation=\"another\" at="#).count(), 3, "{request}");
-    assert!(request.contains(", of another organisation, attached eve.log"), "{request}");
+    assert!(request.contains(", of another organisation, attached \\\"eve.log\\\""), "{request}");
     assert_eq!(stage.slack.calls("chat.postMessage").len(), 2);
     stage.done().await;
 }
