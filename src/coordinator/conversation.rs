@@ -37,8 +37,7 @@ pub(super) struct Actor {
 /// What was heard while a turn runs.
 struct Ear {
     control: Control,
-    /// The one message that the turn answers, if it is one.
-    answers: Option<String>,
+    turn_id: String,
     seen: HashSet<String>,
     /// Rows that are done with the turn.
     stops: Vec<String>,
@@ -204,10 +203,11 @@ impl Actor {
     /// Runs a turn and listens meanwhile. The turn is a task of its own: reading the inbox never holds it up, and a panic
     /// in it does not take the conversation with it.
     async fn attend(&self, turn: Turn, look_now: bool) -> Result<Work, StoreError> {
-        let (control, turn_id, answers) = (turn.control(), turn.id().to_owned(), turn.answers());
+        let (control, turn_id) = (turn.control(), turn.id().to_owned());
         let mut running = JoinSet::new();
         running.spawn(turn.run(self.ending.clone()));
-        let mut ear = Ear { control: control.clone(), answers, seen: HashSet::new(), stops: Vec::new() };
+        let mut ear =
+            Ear { control: control.clone(), turn_id: turn_id.clone(), seen: HashSet::new(), stops: Vec::new() };
         let mut heard = !look_now || self.listen(&mut ear).await;
         let ended = loop {
             tokio::select! {
@@ -244,8 +244,8 @@ impl Actor {
 
     /// Who says stop is heard at once; everybody else sees that her message was taken. False: the inbox can't be read now.
     async fn listen(&self, ear: &mut Ear) -> bool {
-        let pending = match self.pending().await {
-            Ok(pending) => pending,
+        let (pending, taken_back) = match self.hear(&ear.turn_id).await {
+            Ok(heard) => heard,
             Err(error) => {
                 tracing::error!(conversation.id = %self.conversation, %error, "new messages can't be read now");
                 return false;
@@ -262,22 +262,30 @@ impl Actor {
                     self.react(&row, Sign::Done);
                     ear.stops.push(row.id);
                 }
-                // Another question's is looked at when its turn would begin.
-                InboxKind::Retraction => {
-                    if inbound(&row).is_some_and(|gone| ear.answers.as_ref() == Some(&gone.message_key)) {
-                        ear.control.stop(Why::Retracted);
-                        ear.stops.push(row.id);
-                    }
-                }
+                // All that wait are done with when the turn is over.
+                InboxKind::Retraction => {}
                 _ => self.react(&row, Sign::Taken),
             }
+        }
+        if taken_back {
+            ear.control.stop(Why::Retracted);
         }
         true
     }
 
-    async fn pending(&self) -> Result<Vec<InboxRow>, StoreError> {
+    /// What waits, and whether everything that the turn was asked is gone from the chat. As long as one message stands,
+    /// somebody waits for an answer.
+    async fn hear(&self, turn_id: &str) -> Result<(Vec<InboxRow>, bool), StoreError> {
         let at = &self.conversation;
-        self.services.store.inbox().pending(at.channel.as_str(), &at.room, &at.thread).await
+        let inbox = self.services.store.inbox();
+        let pending = inbox.pending(at.channel.as_str(), &at.room, &at.thread).await?;
+        let gone = steer::removed(&pending);
+        if gone.is_empty() {
+            return Ok((pending, false));
+        }
+        let asked = inbox.of_turn(turn_id).await?;
+        let taken_back = !asked.is_empty() && asked.iter().all(|row| gone.contains(&row.message_key));
+        Ok((pending, taken_back))
     }
 
     fn mention(&self, person: &str) -> String {

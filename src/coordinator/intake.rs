@@ -149,6 +149,7 @@ impl Intake {
     async fn retract(&self, inbound: Inbound) -> Result<Verdict, StoreError> {
         let at = &inbound.conversation;
         let inbox = self.services.store.inbox();
+        inbox.unhear(at.channel.as_str(), &inbound.message_key).await?;
         if !inbox.seen(at.channel.as_str(), &inbound.message_key).await? {
             return Ok(Verdict::Ignored);
         }

@@ -5,8 +5,9 @@
 //! defused in it.
 
 use jiff::Timestamp;
-use watchfloor_channel::{Author, Inbound, Overheard};
+use watchfloor_channel::{Author, FileRef, Inbound, Overheard};
 
+use super::files;
 use crate::persona::Persona;
 
 /// Rules for every persona. What a persona is for stands in its own file.
@@ -58,8 +59,12 @@ pub(super) fn message(inbound: &Inbound) -> String {
 
 /// What they hold is told in rows of their own.
 fn with_files(inbound: &Inbound) -> String {
-    let files = inbound.files.iter().map(|file| format!("\n[file {}]", file.name));
-    format!("{}{}", inbound.text, files.collect::<String>())
+    named(&inbound.text, &inbound.files)
+}
+
+fn named(text: &str, files: &[FileRef]) -> String {
+    let files = files.iter().map(|file| format!("\n[file {}]", files::name(file)));
+    format!("{text}{}", files.collect::<String>())
 }
 
 /// What others said in the thread since the last message to us.
@@ -80,7 +85,10 @@ pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> 
 pub(super) fn thread(messages: &[Overheard]) -> Option<String> {
     let lines: Vec<_> = messages
         .iter()
-        .map(|earlier| envelope("message", &earlier.author, earlier.sent_at, &earlier.text, CONTEXT_CHARS))
+        .map(|earlier| {
+            let text = named(&earlier.text, &earlier.files);
+            envelope("message", &earlier.author, earlier.sent_at, &text, CONTEXT_CHARS)
+        })
         .collect();
     (!lines.is_empty()).then(|| {
         format!(

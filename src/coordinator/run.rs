@@ -161,6 +161,12 @@ impl Run {
                     let said = narration(&history[begun_at..]).filter(|_| limit.is_some());
                     return Ok(said.map_or(End::Failed(Failure::Empty), |text| End::Answered { text, limit }));
                 }
+                Err(Broken::Model(error @ (ModelError::Rejected(_) | ModelError::TooLong(_))))
+                    if gallery.put_away(&mut history) =>
+                {
+                    tracing::warn!(turn.id = %self.turn_id, model.name = %self.model, %error, "refused with its pictures, asking without them");
+                    continue;
+                }
                 Err(Broken::Model(error)) => return Ok(End::Failed(Failure::Model(error))),
             };
             calls_made += 1;

@@ -18,12 +18,17 @@ pub(super) fn inbound(row: &InboxRow) -> Option<Inbound> {
         .ok()
 }
 
+/// Keys of the messages whose removal waits.
+pub(super) fn removed(pending: &[InboxRow]) -> Vec<String> {
+    let removals = pending.iter().filter(|row| row.kind == InboxKind::Retraction);
+    removals.filter_map(inbound).map(|gone| gone.message_key).collect()
+}
+
 /// Rows of messages that were removed from the chat while they waited, and of their removal.
 pub(super) fn retracted(pending: &[InboxRow]) -> Vec<String> {
-    let (removals, others): (Vec<_>, Vec<_>) = pending.iter().partition(|row| row.kind == InboxKind::Retraction);
-    let keys: Vec<_> = removals.iter().filter_map(|row| inbound(row)).map(|gone| gone.message_key).collect();
-    let gone = others.into_iter().filter(|row| keys.contains(&row.message_key));
-    gone.chain(removals).map(|row| row.id.clone()).collect()
+    let gone = removed(pending);
+    let rows = pending.iter().filter(|row| row.kind == InboxKind::Retraction || gone.contains(&row.message_key));
+    rows.map(|row| row.id.clone()).collect()
 }
 
 /// A row of the transcript.

@@ -18,7 +18,7 @@ use super::{
     Services,
     control::{Control, Why},
     dispatch::{self, Dispatch},
-    files::{Attached, Files, Gallery},
+    files::{self, Files, Gallery},
     outlet::Undelivered,
     prompt,
     reply::{Reply, ReplyError, Route},
@@ -92,14 +92,6 @@ impl Turn {
 
     pub(super) fn control(&self) -> Control {
         self.control.clone()
-    }
-
-    /// The one message that it answers, if it is one.
-    pub(super) fn answers(&self) -> Option<String> {
-        match self.said.as_slice() {
-            [only] => Some(only.message_key.clone()),
-            _ => None,
-        }
     }
 
     /// `ending`: whatever can go on after the next start waits no longer.
@@ -227,7 +219,9 @@ impl Turn {
             _ => {}
         }
         let mut conclusion = Conclusion::of(end, why);
-        footer::cite(&self.services, &self.session.id, &mut conclusion.text).await?;
+        if conclusion.status == TurnStatus::Answered {
+            footer::cite(&self.services, &self.session.id, &mut conclusion.text).await?;
+        }
         store.turns().answer(&self.turn.id, &conclusion.text, conclusion.complete, conclusion.reason.clone()).await?;
         Ok(Some((conclusion, totals)))
     }
@@ -336,9 +330,8 @@ impl Turn {
                 let ours = |key: &str| self.said.iter().any(|said| said.message_key == key);
                 messages.retain(|message| !message.author.is_self && !ours(&message.message_key));
                 let text = prompt::thread(&messages);
-                for message in messages {
-                    let Overheard { author, files, .. } = message;
-                    attached.extend(files.into_iter().map(|file| Attached { by: author.clone(), file }));
+                for Overheard { author, message_key, files, .. } in messages {
+                    attached.extend(files::attached(&author, &message_key, files));
                 }
                 text
             }

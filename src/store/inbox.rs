@@ -68,12 +68,6 @@ row! {
 /// How a payload says that its message has none. Within a text the quotes would be escaped.
 const NO_FILES: &str = "\"files\":[]";
 
-impl InboxRow {
-    pub fn payload_has_files(&self) -> bool {
-        !self.payload.contains(NO_FILES)
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     Taken { id: String },
@@ -148,9 +142,17 @@ impl Inbox<'_> {
         Ok(read!(self.0, |pool| sqlx::query_as(OF_TURN).bind(turn_id).fetch_all(pool)))
     }
 
-    /// What a turn has taken or was told beside it, in order of arrival.
-    pub async fn heard_in(&self, turn_id: &str) -> Result<Vec<InboxRow>, StoreError> {
-        Ok(read!(self.0, |pool| sqlx::query_as(HEARD_IN).bind(turn_id).fetch_all(pool)))
+    /// Messages with files that the turns of a session have taken or were told beside them, in order of arrival. What was
+    /// removed from the chat is not among them.
+    pub async fn with_files(&self, session_id: &str) -> Result<Vec<InboxRow>, StoreError> {
+        let without = format!("%{NO_FILES}%");
+        Ok(read!(self.0, |pool| sqlx::query_as(WITH_FILES).bind(session_id).bind(&without).fetch_all(pool)))
+    }
+
+    /// A message that was overheard is gone from the chat: no turn is told of it any more.
+    pub async fn unhear(&self, channel: &str, message_key: &str) -> Result<(), StoreError> {
+        write!(self.0, |pool| sqlx::query(UNHEAR).bind(channel).bind(message_key).execute(pool));
+        Ok(())
     }
 
     /// A message was claimed by an event that came without its files; they go into the row that is there.
@@ -269,7 +271,19 @@ pub(super) const FINISH_TURN: &str = "UPDATE inbox SET state = 'done' WHERE turn
 const OF_TURN: &str =
     concat!("SELECT ", inbox_columns!(), " FROM inbox WHERE turn_id = $1 AND kind <> 'overheard' ORDER BY arrival");
 
-const HEARD_IN: &str = concat!("SELECT ", inbox_columns!(), " FROM inbox WHERE turn_id = $1 ORDER BY arrival");
+const WITH_FILES: &str = concat!(
+    "SELECT ",
+    inbox_columns!(),
+    " FROM inbox
+    WHERE turn_id IN (SELECT id FROM turns WHERE session_id = $1) AND payload NOT LIKE $2
+      AND NOT EXISTS (SELECT 1 FROM inbox AS gone
+                      WHERE gone.channel = inbox.channel AND gone.message_key = inbox.message_key || '/deleted'
+                        AND gone.kind = 'retraction')
+    ORDER BY arrival"
+);
+
+const UNHEAR: &str = "
+    DELETE FROM inbox WHERE channel = $1 AND message_key = $2 AND kind = 'overheard' AND state = 'pending'";
 
 const ADD_FILES: &str = "
     UPDATE inbox SET payload = REPLACE(payload, $3, $4) WHERE channel = $1 AND message_key = $2 AND kind = 'message'";

@@ -2,7 +2,7 @@
 
 use watchfloor_sim::{model::Rule, slack::Fault};
 
-use crate::bench::{Bench, NEVER, OPS};
+use crate::bench::{ALICE, Bench, NEVER, OPS};
 
 const ANSWER: &str = "The pool is full.";
 
@@ -71,6 +71,21 @@ async fn what_a_deleted_question_left_behind_is_cleared_away_after_the_restart()
     bench.slack.wait_for_calls("chat.delete", 2).await;
     bench.at_rest().await;
     assert_eq!((bench.texts(&thread), bench.requests()), (vec![], 1));
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn an_asker_who_was_told_in_private_is_not_told_again_after_the_restart() {
+    let (mut bench, _) = thinking().await;
+    let chat = bench.slack.open_dm(ALICE).await;
+    bench.slack.archive(OPS).await;
+    bench.slack.fault("chat.postMessage", Fault::DelayAfter(NEVER));
+    bench.model.release();
+    bench.slack.next_message(&chat).await;
+    bench.kill_and_start().await;
+    bench.at_rest().await;
+    assert_eq!((bench.slack.messages(&chat, None).len(), bench.calls("chat.postMessage")), (1, 2));
+    bench.nothing_odd();
     bench.stop().await;
 }
 

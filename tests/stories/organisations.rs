@@ -3,7 +3,7 @@
 use watchfloor_sim::{
     SlackSim,
     model::Rule,
-    slack::{APP_TOKEN, BOT_TOKEN, SlackConfig, Team},
+    slack::{APP_TOKEN, BOT_TOKEN, SimFile, SlackConfig, Team},
 };
 
 use crate::{
@@ -28,7 +28,8 @@ async fn a_partner_in_a_shared_room_gets_no_answer_and_steers_nothing() {
     for said in ["and ours?", "stop"] {
         stage.ask_in(&asked, EVE, said).await;
     }
-    stage.say_in(&asked, EVE, "we see it too").await;
+    let log = SimFile::text("eve.log", "500 on ours too\n");
+    stage.slack.share(EVE, ROOM, Some(&asked), "we see it too", [log]).await;
     stage.idle().await;
     assert_eq!(stage.shown(&asked), ["One."]);
     stage.say_in(&asked, ALICE, "and now?").await;
@@ -36,6 +37,7 @@ async fn a_partner_in_a_shared_room_gets_no_answer_and_steers_nothing() {
     // What she said is context, and says whose it is.
     let request = stage.model.requests().pop().unwrap().to_string();
     assert_eq!(request.matches(r#"organisation=\"another\" at="#).count(), 3, "{request}");
+    assert!(request.contains(", of another organisation, attached \\\"eve.log\\\""), "{request}");
     assert_eq!(stage.slack.calls("chat.postMessage").len(), 2);
     stage.done().await;
 }

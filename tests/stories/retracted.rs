@@ -101,6 +101,61 @@ async fn a_deleted_addition_does_not_end_the_turn_it_was_added_to() {
     stage.done().await;
 }
 
+/// A turn that goes on after its question was added to, with the question and the addition.
+async fn added_to() -> (Stage, String, [String; 2]) {
+    let look = Rule::call("query_promql", json!({"query": "pool_in_use"})).when_step(0);
+    let stage = Stage::with([look, Rule::reply("Full.").when_step(1)]).await;
+    let thread = stage.slack.say(BOB, ROOM, "checkout is slow").await;
+    stage.telemetry.hold();
+    let question = stage.ask_in(&thread, ALICE, "why?").await;
+    stage.placeholder().await;
+    stage.telemetry.wait_for_waiting(1).await;
+    let added = stage.say_in(&thread, ALICE, "in eu-west").await;
+    stage.slack.wait_for_reactions(&added, &["eyes"]).await;
+    stage.model.hold();
+    stage.telemetry.release();
+    stage.model.wait_for_open_streams(1).await;
+    (stage, thread, [question, added])
+}
+
+#[tokio::test]
+async fn a_deleted_question_leaves_the_turn_to_what_was_added_to_it() {
+    let (stage, thread, [question, _]) = added_to().await;
+    stage.slack.delete(ROOM, &question).await;
+    stage.slack.heard().await;
+    stage.model.release();
+    stage.idle().await;
+    assert_eq!(stage.shown(&thread), ["Full."]);
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn a_question_deleted_with_all_that_was_added_to_it_ends_its_turn() {
+    let (stage, thread, messages) = added_to().await;
+    for message in &messages {
+        stage.slack.delete(ROOM, message).await;
+    }
+    was_retracted(&stage, &thread).await;
+    stage.model.release();
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn a_remark_that_was_overheard_and_deleted_is_told_to_nobody() {
+    let stage = Stage::with(by_step()).await;
+    let thread = stage.ask(ALICE, "why is it slow?").await;
+    stage.answer().await;
+    let slip = stage.say_in(&thread, BOB, "try it with swordfish").await;
+    stage.slack.heard().await;
+    stage.slack.delete(ROOM, &slip).await;
+    stage.slack.heard().await;
+    stage.say_in(&thread, ALICE, "and now?").await;
+    assert_eq!(stage.answer().await, "Two.");
+    let said = asked::said(&stage.model.requests()[1]);
+    assert!(!said.iter().any(|said| said.contains("swordfish")), "{said:#?}");
+    stage.done().await;
+}
+
 #[tokio::test]
 async fn a_deleted_remark_that_was_never_for_the_bot_is_nothing() {
     let stage = Stage::with([]).await;

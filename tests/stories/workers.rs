@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 use watchfloor::store::{SessionKind, SessionStatus};
-use watchfloor_sim::model::{ModelFault, Rule};
+use watchfloor_sim::{
+    model::{ModelFault, Rule},
+    slack::SimFile,
+};
 
 use crate::{
     asked,
@@ -50,6 +53,24 @@ async fn a_worker_sees_its_prompt_alone_and_its_report_comes_back_unchanged() {
     };
     assert_eq!(kinds(task).await, ["user", "assistant"]);
     assert_eq!(kinds(&parent.id).await, ["user", "assistant", "tool", "assistant"]);
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn a_worker_can_read_what_the_asker_attached() {
+    let rules = [
+        coordinator(Rule::calls([send("looker", "What does E1 say?")]), 0),
+        coordinator(Rule::reply("The pool is exhausted [E1]."), 1),
+        Rule::call("read_result", json!({"id": "E1"})).when_persona("looker").when_step(0),
+        Rule::reply("Exhausted [E1].").when_persona("looker").when_step(1),
+    ];
+    let stage = Setting::default().rules(rules).persona("looker", "read_result", 5).open().await;
+    stage.ask_with(None, "why?", vec![SimFile::text("checkout.log", "10:02 pool exhausted\n")]).await;
+    let answer = stage.answer().await;
+    assert!(answer.contains("E1 `checkout.log (21 bytes"), "{answer}");
+    let requests = stage.model.requests();
+    assert_eq!(asked::said(&requests[1]), ["What does E1 say?"]);
+    assert!(asked::results(&requests[2])[0].contains("10:02 pool exhausted"), "{:?}", asked::results(&requests[2]));
     stage.done().await;
 }
 

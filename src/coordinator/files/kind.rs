@@ -124,7 +124,7 @@ pub(super) fn size(bytes: u64) -> String {
         0..1024 => format!("{bytes} bytes"),
         1024..1_048_576 => format!("{} KB", bytes.div_ceil(1024)),
         _ => {
-            let tenths = bytes * 10 / 1_048_576;
+            let tenths = bytes.saturating_mul(10) / 1_048_576;
             if tenths.is_multiple_of(10) {
                 format!("{} MB", tenths / 10)
             } else {
@@ -197,6 +197,7 @@ mod tests {
     fn sizes_are_said_as_people_say_them() {
         let sizes = [0, 15, 5_120, 5_121, 1 << 20, 3 << 19].map(size);
         assert_eq!(sizes, ["0 bytes", "15 bytes", "5 KB", "6 KB", "1 MB", "1.5 MB"]);
+        assert!(size(u64::MAX).ends_with(" MB"));
     }
 
     proptest! {

@@ -52,7 +52,8 @@ impl Conclusion {
                     RefusalKind::ThreadGone => TurnStatus::Stopped,
                     _ => TurnStatus::Failed,
                 };
-                Self { shown: false, ..Self::without_answer(status, &refusal.code, refusal.remedy.clone()) }
+                // A later process may find the room open again, and then this is what it shows.
+                Self { shown: false, ..Self::without_answer(status, &refusal.code, wording::internal_error()) }
             }
             // What the model let slip goes now: an open tag at the end would take along what we add beneath.
             (_, End::Answered { text, limit: None }) => Self {

@@ -18,7 +18,8 @@ on_every_engine! {
     purging_forgets_only_what_is_done_and_old,
     a_nul_in_a_message_is_replaced,
     files_that_come_later_go_into_the_row_that_is_there_once,
-    a_turn_knows_what_it_took_and_what_it_overheard,
+    a_session_knows_its_messages_with_files_but_for_those_that_were_removed,
+    what_was_overheard_and_removed_is_not_heard,
 }
 on_every_lasting_engine! {
     a_claim_is_there_for_the_next_process,
@@ -203,24 +204,38 @@ async fn files_that_come_later_go_into_the_row_that_is_there_once(bench: &Bench)
     let payload = r#"{"text":"\"files\":[] is what it said","files":[],"sent_at":1}"#;
     claim(&bench.store, &NewInbox { payload: payload.into(), ..said("m1") }).await;
     claim(&bench.store, &NewInbox { payload: payload.into(), ..said("m2") }).await;
-    assert!(!waiting(&bench.store).await[0].payload_has_files());
     for files in [r#"[{"id":"F1"}]"#, r#"[{"id":"F2"}]"#] {
         inbox.add_files("slack", "m1", files).await.unwrap();
     }
     let rows = waiting(&bench.store).await;
     assert_eq!(rows[0].payload, r#"{"text":"\"files\":[] is what it said","files":[{"id":"F1"}],"sent_at":1}"#);
-    assert!(rows[0].payload_has_files());
     assert_eq!(rows[1].payload, payload);
 }
 
-async fn a_turn_knows_what_it_took_and_what_it_overheard(bench: &Bench) {
+async fn a_session_knows_its_messages_with_files_but_for_those_that_were_removed(bench: &Bench) {
     let inbox = bench.store.inbox();
-    inbox.overhear(&said("m1"), 10).await.unwrap();
-    let taken = claim(&bench.store, &said("m2")).await;
-    claim(&bench.store, &said("m3")).await;
+    let with = |key: &str| NewInbox { payload: r#"{"files":[{"id":"F1"}]}"#.into(), ..said(key) };
+    let without = NewInbox { payload: r#"{"files":[]}"#.into(), ..said("m2") };
+    inbox.overhear(&with("m1"), 10).await.unwrap();
     let overheard = inbox.waiting("slack", "C1", "100.1").await.unwrap()[0].id.clone();
-    let open = OpenTurn { inbox_ids: vec![taken], overheard_ids: vec![overheard], ..turn("t1") };
-    bench.store.turns().open(&open).await.unwrap();
-    let heard = inbox.heard_in("t1").await.unwrap();
-    assert_eq!(heard.iter().map(|row| row.message_key.as_str()).collect::<Vec<_>>(), ["m1", "m2"]);
+    let mut taken = Vec::new();
+    for new in [without, with("m3"), with("m4")] {
+        taken.push(claim(&bench.store, &new).await);
+    }
+    claim(&bench.store, &with("not taken yet")).await;
+    claim(&bench.store, &NewInbox { kind: InboxKind::Retraction, ..said("m3/deleted") }).await;
+    let open = OpenTurn { inbox_ids: taken, overheard_ids: vec![overheard], ..turn("t1") };
+    let session = bench.store.turns().open(&open).await.unwrap().session;
+    let rows = inbox.with_files(&session.id).await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.message_key.as_str()).collect::<Vec<_>>(), ["m1", "m4"]);
+}
+
+async fn what_was_overheard_and_removed_is_not_heard(bench: &Bench) {
+    let inbox = bench.store.inbox();
+    for key in ["m1", "m2"] {
+        inbox.overhear(&said(key), 10).await.unwrap();
+    }
+    inbox.unhear("slack", "m1").await.unwrap();
+    let heard = inbox.waiting("slack", "C1", "100.1").await.unwrap();
+    assert_eq!(heard.iter().map(|row| row.message_key.as_str()).collect::<Vec<_>>(), ["m2"]);
 }
