@@ -39,6 +39,8 @@ struct Ear {
     control: Control,
     /// The one message that the turn answers, if it is one.
     answers: Option<String>,
+    /// When the newest of them was said.
+    asked_at: i64,
     seen: HashSet<String>,
     /// Rows that are done with the turn.
     stops: Vec<String>,
@@ -127,8 +129,9 @@ impl Actor {
         // What comes from now on rings the bell.
         let more = pending.len() > said.len() + unreadable.len();
         let OpenedTurn { session, turn, placeholder } = self.open(opener, &said, &overheard).await?;
+        let late = said.iter().filter_map(|(row, inbound)| self.services.late_by(row, inbound)).max();
         let said = said.into_iter().map(|(_, inbound)| inbound).collect();
-        self.attend(self.turn(session, turn, placeholder, said), more).await
+        self.attend(self.turn(session, turn, placeholder, said).late(late), more).await
     }
 
     /// One transaction: session, turn, transcript rows, taken inbox rows and the intended placeholder.
@@ -143,7 +146,8 @@ impl Actor {
         let context: Vec<_> = overheard.iter().filter_map(inbound).collect();
         let mut messages: Vec<_> = prompt::overheard(&context).map(|text| user_row(None, text)).into_iter().collect();
         for (row, inbound) in said {
-            messages.push(user_row(Some(&row.author_id), prompt::message(inbound)));
+            let late = self.services.late_by(row, inbound);
+            messages.push(user_row(Some(&row.author_id), prompt::message(inbound, late)));
         }
         store
             .turns()
@@ -193,8 +197,11 @@ impl Actor {
             return Ok(Work::Done);
         };
         tracing::info!(turn.id = %turn.id, attempts = turn.attempts, "going on with a turn that was left open");
-        let said = store.inbox().of_turn(&turn.id).await?.iter().filter_map(inbound).collect();
-        self.attend(self.turn(session, turn, placeholder, said).resumed(), true).await
+        let rows = store.inbox().of_turn(&turn.id).await?;
+        let said: Vec<_> = rows.iter().filter_map(|row| Some((row, inbound(row)?))).collect();
+        let late = said.iter().filter_map(|(row, inbound)| self.services.late_by(row, inbound)).max();
+        let said = said.into_iter().map(|(_, inbound)| inbound).collect();
+        self.attend(self.turn(session, turn, placeholder, said).late(late).resumed(), true).await
     }
 
     fn turn(&self, session: SessionRow, turn: TurnRow, placeholder: DeliveryRow, said: Vec<Inbound>) -> Turn {
@@ -205,9 +212,10 @@ impl Actor {
     /// in it does not take the conversation with it.
     async fn attend(&self, turn: Turn, look_now: bool) -> Result<Work, StoreError> {
         let (control, turn_id, answers) = (turn.control(), turn.id().to_owned(), turn.answers());
+        let asked_at = turn.asked_at();
         let mut running = JoinSet::new();
         running.spawn(turn.run(self.ending.clone()));
-        let mut ear = Ear { control: control.clone(), answers, seen: HashSet::new(), stops: Vec::new() };
+        let mut ear = Ear { control: control.clone(), answers, asked_at, seen: HashSet::new(), stops: Vec::new() };
         let mut heard = !look_now || self.listen(&mut ear).await;
         let ended = loop {
             tokio::select! {
@@ -256,6 +264,13 @@ impl Actor {
                 continue;
             }
             match row.kind {
+                // It came late, and meant what was under way then. What was said after it must not wait for this turn's end.
+                InboxKind::Stop if row.sent_at < ear.asked_at => {
+                    tracing::info!(conversation.id = %self.conversation, "a stop that is older than the question stops nothing");
+                    if self.services.store.inbox().finish(std::slice::from_ref(&row.id)).await.is_err() {
+                        ear.stops.push(row.id);
+                    }
+                }
                 InboxKind::Stop => {
                     let by = self.mention(&row.author_id);
                     ear.control.stop(Why::Said { id: row.author_id.clone(), by });

@@ -71,7 +71,7 @@ impl SlackSim {
             let handle = world.handle(person);
             let response_url = self.shared.response_url(world, "actions", person, channel, thread.as_deref());
             json!({"type": "block_actions", "api_app_id": APP_ID, "token": "legacy",
-                "user": {"id": person, "username": handle, "name": handle, "team_id": TEAM_ID},
+                "user": {"id": person, "username": handle, "name": handle, "team_id": world.home(person).team},
                 "container": {"type": "message", "message_ts": ts, "channel_id": channel, "is_ephemeral": false,
                     "thread_ts": thread},
                 "trigger_id": format!("trigger.{stamp}"), "team": {"id": TEAM_ID, "domain": "sim"},
