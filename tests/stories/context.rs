@@ -6,6 +6,7 @@ use watchfloor_sim::model::Rule;
 
 use crate::{
     asked,
+    setting::Setting,
     stage::{ALICE, BOB, ROOM, Stage},
 };
 
