@@ -54,7 +54,10 @@ async fn who_is_of_another_organisation_gets_no_answer_to_a_click_or_a_command()
         stage.ask(ALICE, "is it up?").await;
         let answer = stage.placeholder().await;
         stage.idle().await;
+        stage.slack.slash(EVE, ROOM, "/watchfloor", "").await;
         stage.slack.press_gone(EVE, ROOM, &answer.ts, "approve", "r7.nonce").await;
+        // Alice's name, then whose Eve is.
+        stage.slack.wait_for_calls("users.info", 2).await;
         stage.slack.press_gone(ALICE, ROOM, &answer.ts, "approve", "r7.nonce").await;
         assert_eq!(stage.slack.next_ephemeral(ALICE).await.text(), EXPIRED);
         stage.done().await;
