@@ -16,6 +16,7 @@ use crate::{
     coordinator::{
         self, Channel, Intake, Router, Services, Slots,
         access::{Access, DmPolicy, IdList, ThreadFollow},
+        late::{Late, LatePolicy},
     },
     http::{ChannelHealth, Http, Webhooks},
     model::{Anthropic, AnthropicConfig, ModelProvider, Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
@@ -240,6 +241,13 @@ fn access(access: &config::Access, behaviour: &config::Behaviour) -> Access {
             config::ThreadFollow::Asker => ThreadFollow::Asker,
             config::ThreadFollow::All => ThreadFollow::All,
             config::ThreadFollow::Mention => ThreadFollow::Mention,
+        },
+        late: Late {
+            after: behaviour.late_after,
+            policy: match behaviour.late {
+                config::Late::Note => LatePolicy::Note,
+                config::Late::Skip => LatePolicy::Skip,
+            },
         },
         admins: access.admins.clone(),
     }

@@ -14,6 +14,11 @@ pub fn resumed() -> String {
     "I was restarted and am going on where I was…".into()
 }
 
+/// Above the answer to a message that was brought long after it was said.
+pub fn late(by: Duration) -> String {
+    format!("Your message reached me {} late.", spell(by))
+}
+
 /// `by` is how the person is shown in this chat.
 pub fn stopped(by: &str) -> String {
     format!("Stopped by {by}. Mention me again to start over.")

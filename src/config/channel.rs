@@ -10,6 +10,9 @@ use super::{
     read::{Choice, Section},
 };
 
+const LATE_AFTER: Duration = Duration::from_secs(5 * 60);
+const LATEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 #[derive(Clone, Debug)]
 pub struct ChannelConfig {
     pub name: String,
@@ -37,6 +40,9 @@ pub struct Behaviour {
     pub thread_follow: ThreadFollow,
     pub session_scope: SessionScope,
     pub queue_mode: QueueMode,
+    /// `None` = no message is late.
+    pub late_after: Option<Duration>,
+    pub late: Late,
     /// `None` = the language of the message.
     pub default_locale: Option<String>,
     pub timezone: TimeZone,
@@ -79,6 +85,14 @@ pub enum QueueMode {
     Collect,
     /// Ends the running turn.
     Interrupt,
+}
+
+/// What becomes of a message that reaches us long after it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Late {
+    /// Answered, and the answer says so.
+    Note,
+    Skip,
 }
 
 /// Answers in several messages while they are written (`block_streaming…`).
@@ -134,6 +148,10 @@ impl Choice for QueueMode {
         ("collect", Self::Collect),
         ("interrupt", Self::Interrupt),
     ];
+}
+
+impl Choice for Late {
+    const WORDS: &'static [(&'static str, Self)] = &[("note", Self::Note), ("skip", Self::Skip)];
 }
 
 impl Choice for BreakAt {
@@ -209,6 +227,9 @@ impl Behaviour {
             thread_follow: section.choice("thread_follow", ThreadFollow::Asker),
             session_scope: section.choice("session_scope", SessionScope::Thread),
             queue_mode: section.choice("queue_mode", QueueMode::Steer),
+            late_after: Some(section.duration("late_after", LATE_AFTER, Duration::ZERO..=LATEST))
+                .filter(|after| !after.is_zero()),
+            late: section.choice("late", Late::Note),
             default_locale: section.parsed("default_locale", "a language such as \"en\" or \"zh-CN\"", |text| {
                 let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
                 (plain && text.starts_with(|c: char| c.is_ascii_alphabetic())).then(|| text.to_owned())

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 
 pub use built::{Note, check_built};
 pub use channel::{
-    Access, Behaviour, BreakAt, ChannelConfig, Chunk, DmPolicy, QueueMode, SessionScope, Streaming, ThreadFollow,
+    Access, Behaviour, BreakAt, ChannelConfig, Chunk, DmPolicy, Late, QueueMode, SessionScope, Streaming, ThreadFollow,
 };
 pub use describe::{describe, who};
 pub use env::Env;

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use watchfloor_channel::Author;
 
+use super::late::Late;
+
 /// A list of ids, or everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdList {
@@ -60,6 +62,7 @@ pub struct Access {
     pub dm_policy: DmPolicy,
     pub require_mention: bool,
     pub thread_follow: ThreadFollow,
+    pub late: Late,
     /// Whom a refused person can ask, as she would see them.
     pub admins: Vec<String>,
 }
@@ -110,6 +113,7 @@ mod tests {
             dm_policy,
             require_mention: true,
             thread_follow: ThreadFollow::Asker,
+            late: Late::default(),
             admins: Vec::new(),
         }
     }

@@ -38,6 +38,8 @@ pub(super) struct Actor {
 struct Ear {
     control: Control,
     turn_id: String,
+    /// When the newest message that the turn answers was said.
+    asked_at: i64,
     seen: HashSet<String>,
     /// Rows that are done with the turn.
     stops: Vec<String>,
@@ -126,8 +128,9 @@ impl Actor {
         // What comes from now on rings the bell.
         let more = pending.len() > said.len() + unreadable.len();
         let OpenedTurn { session, turn, placeholder } = self.open(opener, &said, &overheard).await?;
+        let late = said.iter().filter_map(|(row, inbound)| self.services.late_by(row, inbound)).max();
         let said = said.into_iter().map(|(_, inbound)| inbound).collect();
-        self.attend(self.turn(session, turn, placeholder, said), more).await
+        self.attend(self.turn(session, turn, placeholder, said).late(late), more).await
     }
 
     /// One transaction: session, turn, transcript rows, taken inbox rows and the intended placeholder.
@@ -142,7 +145,8 @@ impl Actor {
         let context: Vec<_> = overheard.iter().filter_map(inbound).collect();
         let mut messages: Vec<_> = prompt::overheard(&context).map(|text| user_row(None, text)).into_iter().collect();
         for (row, inbound) in said {
-            messages.push(user_row(Some(&row.author_id), prompt::message(inbound)));
+            let late = self.services.late_by(row, inbound);
+            messages.push(user_row(Some(&row.author_id), prompt::message(inbound, late)));
         }
         store
             .turns()
@@ -192,8 +196,11 @@ impl Actor {
             return Ok(Work::Done);
         };
         tracing::info!(turn.id = %turn.id, attempts = turn.attempts, "going on with a turn that was left open");
-        let said = store.inbox().of_turn(&turn.id).await?.iter().filter_map(inbound).collect();
-        self.attend(self.turn(session, turn, placeholder, said).resumed(), true).await
+        let rows = store.inbox().of_turn(&turn.id).await?;
+        let said: Vec<_> = rows.iter().filter_map(|row| Some((row, inbound(row)?))).collect();
+        let late = said.iter().filter_map(|(row, inbound)| self.services.late_by(row, inbound)).max();
+        let said = said.into_iter().map(|(_, inbound)| inbound).collect();
+        self.attend(self.turn(session, turn, placeholder, said).late(late).resumed(), true).await
     }
 
     fn turn(&self, session: SessionRow, turn: TurnRow, placeholder: DeliveryRow, said: Vec<Inbound>) -> Turn {
@@ -203,11 +210,11 @@ impl Actor {
     /// Runs a turn and listens meanwhile. The turn is a task of its own: reading the inbox never holds it up, and a panic
     /// in it does not take the conversation with it.
     async fn attend(&self, turn: Turn, look_now: bool) -> Result<Work, StoreError> {
-        let (control, turn_id) = (turn.control(), turn.id().to_owned());
+        let (control, turn_id, asked_at) = (turn.control(), turn.id().to_owned(), turn.asked_at());
         let mut running = JoinSet::new();
         running.spawn(turn.run(self.ending.clone()));
-        let mut ear =
-            Ear { control: control.clone(), turn_id: turn_id.clone(), seen: HashSet::new(), stops: Vec::new() };
+        let (seen, stops) = (HashSet::new(), Vec::new());
+        let mut ear = Ear { control: control.clone(), turn_id: turn_id.clone(), asked_at, seen, stops };
         let mut heard = !look_now || self.listen(&mut ear).await;
         let ended = loop {
             tokio::select! {
@@ -256,6 +263,13 @@ impl Actor {
                 continue;
             }
             match row.kind {
+                // It came late, and meant what was under way then. What was said after it must not wait for this turn's end.
+                InboxKind::Stop if row.sent_at < ear.asked_at => {
+                    tracing::info!(conversation.id = %self.conversation, "a stop that is older than the question stops nothing");
+                    if self.services.store.inbox().finish(std::slice::from_ref(&row.id)).await.is_err() {
+                        ear.stops.push(row.id);
+                    }
+                }
                 InboxKind::Stop => {
                     let by = self.mention(&row.author_id);
                     ear.control.stop(Why::Said { id: row.author_id.clone(), by });

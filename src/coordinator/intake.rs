@@ -1,6 +1,8 @@
 //! Decides whether we act on a message, and writes it down before the platform is told that we have it. Relevance comes
 //! first: a message that isn't for us claims no key, so that its twin, or an edit that adds the mention, still can.
 
+mod left_alone;
+
 use std::{
     collections::HashMap,
     sync::{
@@ -11,8 +13,8 @@ use std::{
 
 use async_trait::async_trait;
 use watchfloor_channel::{
-    Act, Addressed, Aside, Body, Deliver, DeliveryKey, Inbound, InboundKind, InboxError, Operation, Outbound, Urgency,
-    Verdict,
+    Act, Addressed, Aside, Body, ConversationId, Deliver, DeliveryKey, Inbound, InboundKind, InboxError, Operation,
+    Outbound, Urgency, Verdict,
 };
 
 use super::{
@@ -37,6 +39,9 @@ pub struct Intake {
     refusals: Refusals,
     /// What people of other organisations asked so far.
     outsiders: AtomicU64,
+    /// Late messages that were skipped so far, and what bots said beyond their turns.
+    skipped: AtomicU64,
+    cut_short: AtomicU64,
 }
 
 /// What a message is to us.
@@ -50,7 +55,14 @@ enum Relevance {
 
 impl Intake {
     pub fn new(services: Arc<Services>, router: Router) -> Self {
-        Self { services, router, refusals: Refusals::default(), outsiders: AtomicU64::new(0) }
+        Self {
+            services,
+            router,
+            refusals: Refusals::default(),
+            outsiders: AtomicU64::new(0),
+            skipped: AtomicU64::new(0),
+            cut_short: AtomicU64::new(0),
+        }
     }
 
     async fn relevance(
@@ -105,7 +117,10 @@ impl Intake {
             return Ok(Verdict::Ignored);
         }
         if admission == Admission::Outsider {
-            self.log_outsider(&inbound);
+            // They get no answer at all: not even a refusal is for another organisation.
+            if inbound.addressed != Addressed::Overheard {
+                self.log_outsider(at, &inbound.author.id);
+            }
         }
         match self.relevance(&inbound, channel, admission).await? {
             Relevance::Nothing => return Ok(Verdict::Ignored),
@@ -127,6 +142,9 @@ impl Intake {
             Some(Command::Stop) if inbound.kind == InboundKind::Message => InboxKind::Stop,
             _ => InboxKind::Message,
         };
+        if kind == InboxKind::Message && self.is_left_alone(&inbound, channel).await? {
+            return Ok(Verdict::Ignored);
+        }
         let claim = self.services.store.inbox().claim(&self.row(&inbound, kind)).await?;
         match claim {
             Claim::Taken { .. } => {
@@ -200,21 +218,16 @@ impl Intake {
         }
     }
 
-    /// They get no answer at all: not even a refusal is for another organisation.
-    fn log_outsider(&self, inbound: &Inbound) {
-        let at = &inbound.conversation;
-        if inbound.addressed == Addressed::Overheard {
-            return;
-        }
+    fn log_outsider(&self, at: &ConversationId, person: &str) {
         let ignored = self.outsiders.fetch_add(1, Ordering::Relaxed) + 1;
-        let person = format!("outsider {}/{}/{}", at.channel, at.room, inbound.author.id);
-        if self.refusals.first_in_a_while(&person, self.services.now()) {
+        let key = format!("outsider {}/{}/{person}", at.channel, at.room);
+        if self.refusals.first_in_a_while(&key, self.services.now()) {
             tracing::warn!(
                 channel.id = %at.channel,
                 room = %at.room,
-                person = %inbound.author.id,
+                person,
                 ignored,
-                "ignored a mention by somebody who is not, or can't be shown to be, of our organisation"
+                "ignored somebody who is not, or can't be shown to be, of our organisation"
             );
         }
     }
@@ -284,6 +297,10 @@ impl Deliver for Intake {
     }
 
     async fn aside(&self, aside: Aside) -> String {
+        if aside.author.is_outsider {
+            self.log_outsider(&aside.conversation, &aside.author.id);
+            return String::new();
+        }
         match aside.act {
             Act::Click { .. } => wording::button_expired(),
             Act::Command { .. } => wording::command_help(),

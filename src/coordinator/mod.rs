@@ -8,6 +8,7 @@ mod conversation;
 mod dispatch;
 mod files;
 mod intake;
+pub mod late;
 mod outlet;
 mod prompt;
 mod reply;

@@ -4,11 +4,13 @@
 //! Text from outside is data. It travels inside an envelope that it can't close and can't imitate: every tag of ours is
 //! defused in it.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use watchfloor_channel::{Author, FileRef, Inbound, Overheard};
 
 use super::files;
-use crate::persona::Persona;
+use crate::{persona::Persona, wording};
 
 /// Rules for every persona. What a persona is for stands in its own file.
 const BASE: &str = include_str!("prompt/base.md");
@@ -53,8 +55,9 @@ pub(super) fn reminder(persona: &Persona, catalog: Option<&str>, now_ms: i64) ->
 }
 
 /// What a person said to us.
-pub(super) fn message(inbound: &Inbound) -> String {
-    envelope("message", &inbound.author, inbound.sent_at, &with_files(inbound), MESSAGE_CHARS)
+pub(super) fn message(inbound: &Inbound, late: Option<Duration>) -> String {
+    let at = When { sent_at: inbound.sent_at, late };
+    envelope("message", &inbound.author, at, &with_files(inbound), MESSAGE_CHARS)
 }
 
 /// What they hold is told in rows of their own.
@@ -71,7 +74,9 @@ fn named(text: &str, files: &[FileRef]) -> String {
 pub(super) fn overheard<'a>(messages: impl IntoIterator<Item = &'a Inbound>) -> Option<String> {
     let lines: Vec<_> = messages
         .into_iter()
-        .map(|inbound| envelope("message", &inbound.author, inbound.sent_at, &with_files(inbound), CONTEXT_CHARS))
+        .map(|inbound| {
+            envelope("message", &inbound.author, inbound.sent_at.into(), &with_files(inbound), CONTEXT_CHARS)
+        })
         .collect();
     (!lines.is_empty()).then(|| {
         format!(
@@ -87,7 +92,7 @@ pub(super) fn thread(messages: &[Overheard]) -> Option<String> {
         .iter()
         .map(|earlier| {
             let text = named(&earlier.text, &earlier.files);
-            envelope("message", &earlier.author, earlier.sent_at, &text, CONTEXT_CHARS)
+            envelope("message", &earlier.author, earlier.sent_at.into(), &text, CONTEXT_CHARS)
         })
         .collect();
     (!lines.is_empty()).then(|| {
@@ -108,14 +113,27 @@ pub(super) fn stopped() -> String {
     "<runtime>The turn was stopped by a person. What was asked before this needs no answer.</runtime>".into()
 }
 
-fn envelope(tag: &str, author: &Author, at: i64, text: &str, limit: usize) -> String {
+/// When something was said, and how long it took to reach us if that was long.
+struct When {
+    sent_at: i64,
+    late: Option<Duration>,
+}
+
+impl From<i64> for When {
+    fn from(sent_at: i64) -> Self {
+        Self { sent_at, late: None }
+    }
+}
+
+fn envelope(tag: &str, author: &Author, at: When, text: &str, limit: usize) -> String {
     let text = watchfloor_channel::text::shorten(text.trim(), limit);
     let outside = if author.is_outsider { " organisation=\"another\"" } else { "" };
+    let late = at.late.map(|by| format!(" late=\"{}\"", wording::spell(by))).unwrap_or_default();
     format!(
-        "<{tag} from=\"{}\" id=\"{}\"{outside} at=\"{}\">\n{}\n</{tag}>",
+        "<{tag} from=\"{}\" id=\"{}\"{outside} at=\"{}\"{late}>\n{}\n</{tag}>",
         attribute(author.name.as_deref().unwrap_or(&author.id)),
         attribute(&author.id),
-        time(at),
+        time(at.sent_at),
         defuse(&text)
     )
 }

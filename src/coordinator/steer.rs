@@ -74,14 +74,15 @@ impl Steering {
             .take_while(|row| row.kind != InboxKind::Stop)
             .filter(|row| !gone.contains(&row.id))
             .filter(|row| row.kind == InboxKind::Message && row.author_id == self.asker_id)
-            .filter_map(|row| Some((row.id.clone(), inbound(row)?)))
+            .filter_map(|row| Some((row, inbound(row)?)))
             .collect();
         if said.is_empty() {
             return Ok(Vec::new());
         }
         said.sort_by_key(|(_, inbound)| inbound.sent_at);
-        let ids: Vec<_> = said.iter().map(|(id, _)| id.clone()).collect();
-        let messages: Vec<_> = said.iter().map(|(_, inbound)| Message::user(prompt::message(inbound))).collect();
+        let ids: Vec<_> = said.iter().map(|(row, _)| row.id.clone()).collect();
+        let message = |row, inbound| Message::user(prompt::message(inbound, self.services.late_by(row, inbound)));
+        let messages: Vec<_> = said.iter().map(|(row, inbound)| message(row, inbound)).collect();
         let rows = messages.iter().map(|message| row(message, Some(&self.asker_id))).collect();
         store.turns().steer(&self.turn_id, &self.session_id, self.epoch, &ids, rows, self.services.now()).await?;
         Ok(messages)

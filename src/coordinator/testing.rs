@@ -14,13 +14,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
-    Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, Inbox, MessageId, Operation,
-    Outbound, Overheard, Quota, ReceiveError, Refusal, RefusalKind, SendError, Sign, TextUnit, Urgency,
+    Addressed, Author, Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, Inbound,
+    InboundKind, Inbox, MessageId, Operation, Outbound, Overheard, Quota, ReceiveError, Refusal, RefusalKind,
+    SendError, Sign, TextUnit, Urgency,
 };
 
 use super::{
     Channel, Limits, Services, Slots,
     access::{Access, DmPolicy, IdList, ThreadFollow},
+    late::Late,
 };
 use crate::{clock::SharedClock, model::Models, persona::Registry, store::Store};
 
@@ -290,6 +292,25 @@ pub(super) fn thread_in(room: &str) -> ConversationId {
     ConversationId { channel: ChannelId::new("fake"), room: room.into(), thread: "100.1".into() }
 }
 
+/// A mention in `C1`, said at this time.
+pub(super) fn said_at(sent_at: i64) -> Inbound {
+    Inbound {
+        conversation: thread_in("C1"),
+        message_key: "m1".into(),
+        event_id: None,
+        message: MessageId { room: "C1".into(), id: "m1".into() },
+        kind: InboundKind::Message,
+        author: Author { id: "U1".into(), name: None, is_bot: false, is_self: false, is_outsider: false },
+        text: "why?".into(),
+        addressed: Addressed::Mention,
+        opens_with_other: false,
+        private: false,
+        starts_thread: false,
+        files: Vec::new(),
+        sent_at,
+    }
+}
+
 pub(super) fn outbound(operation: Operation, text: &str, urgency: Urgency) -> Outbound {
     Outbound { conversation: thread_in("C1"), operation, body: Body::Markdown(text.into()), urgency }
 }
@@ -306,6 +327,7 @@ pub(super) fn access() -> Access {
         dm_policy: DmPolicy::Open,
         require_mention: true,
         thread_follow: ThreadFollow::Asker,
+        late: Late::default(),
         admins: Vec::new(),
     }
 }

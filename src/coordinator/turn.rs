@@ -57,6 +57,8 @@ pub(super) struct Turn {
     said: Vec<Inbound>,
     /// Begun by an earlier process, or earlier by this one.
     resumed: bool,
+    /// How long the oldest of the messages took to reach us, if that was long.
+    late: Option<Duration>,
 }
 
 /// How the actor goes on.
@@ -79,11 +81,15 @@ impl Turn {
         said: Vec<Inbound>,
     ) -> Self {
         let control = Control::default();
-        Self { services, conversation, session, turn, placeholder, control, said, resumed: false }
+        Self { services, conversation, session, turn, placeholder, control, said, resumed: false, late: None }
     }
 
     pub(super) fn resumed(self) -> Self {
         Self { resumed: true, ..self }
+    }
+
+    pub(super) fn late(self, late: Option<Duration>) -> Self {
+        Self { late, ..self }
     }
 
     pub(super) fn id(&self) -> &str {
@@ -92,6 +98,10 @@ impl Turn {
 
     pub(super) fn control(&self) -> Control {
         self.control.clone()
+    }
+
+    pub(super) fn asked_at(&self) -> i64 {
+        self.said.iter().map(|said| said.sent_at).max().unwrap_or(i64::MIN)
     }
 
     /// `ending`: whatever can go on after the next start waits no longer.
@@ -112,7 +122,8 @@ impl Turn {
         let services = &self.services;
         let Some(channel) = services.channels.get(&self.conversation.channel) else { return Ok(Closed::Left) };
         let tasks = TaskTracker::new();
-        let progress = Progress::new(if self.resumed { wording::resumed() } else { wording::placeholder() });
+        let note = if self.resumed { wording::resumed() } else { wording::placeholder() };
+        let progress = Progress::new(note).under(self.late.map(wording::late));
         let route = Route {
             services: services.clone(),
             outlet: channel.outlet.clone(),
@@ -178,7 +189,7 @@ impl Turn {
     }
 
     async fn show(&self, route: &Route, conclusion: &Conclusion) -> Result<(), ReplyError> {
-        route.finish(&conclusion.body()).await?;
+        route.finish(&conclusion.body(self.late)).await?;
         let services = &self.services;
         let notify_after = i64::try_from(services.limits.notify_after.as_millis()).unwrap_or(i64::MAX);
         let took = services.now() - self.turn.opened_at;

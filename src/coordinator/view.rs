@@ -10,6 +10,8 @@ const NOTE_CHARS: usize = 2000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct View {
+    /// Stays above everything else.
+    heading: Option<String>,
     /// The newest thing the coordinator told the asker.
     note: String,
     lines: Vec<Line>,
@@ -36,7 +38,10 @@ pub(super) enum LineState {
 impl View {
     /// CommonMark. Headlines are shown as code: they hold queries, which must not turn into markup.
     pub(super) fn render(&self) -> String {
-        let mut text = self.note.clone();
+        let mut text = match &self.heading {
+            Some(heading) => format!("{heading}\n\n{}", self.note),
+            None => self.note.clone(),
+        };
         if !self.lines.is_empty() {
             text.push('\n');
         }
@@ -58,7 +63,13 @@ pub(super) struct Progress(watch::Sender<View>);
 
 impl Progress {
     pub(super) fn new(note: String) -> Self {
-        Self(watch::Sender::new(View { note, lines: Vec::new(), version: 0, urgent: 0 }))
+        Self(watch::Sender::new(View { heading: None, note, lines: Vec::new(), version: 0, urgent: 0 }))
+    }
+
+    /// What everything stands under, for good.
+    pub(super) fn under(self, heading: Option<String>) -> Self {
+        self.0.send_modify(|view| view.heading = heading);
+        self
     }
 
     pub(super) fn subscribe(&self) -> watch::Receiver<View> {

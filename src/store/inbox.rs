@@ -127,6 +127,22 @@ impl Inbox<'_> {
         Ok(found.is_some())
     }
 
+    /// Turns that bots began here since a person last said something, or since `since`. What waits for a turn counts as one.
+    pub async fn bot_turns_in_a_row(
+        &self,
+        channel: &str,
+        room: &str,
+        thread: &str,
+        since: i64,
+    ) -> Result<i64, StoreError> {
+        Ok(read!(self.0, |pool| sqlx::query_scalar(BOT_TURNS)
+            .bind(channel)
+            .bind(room)
+            .bind(thread)
+            .bind(since)
+            .fetch_one(pool)))
+    }
+
     /// What waits for this conversation, in the order of arrival.
     pub async fn pending(&self, channel: &str, room: &str, thread: &str) -> Result<Vec<InboxRow>, StoreError> {
         Ok(read!(self.0, |pool| sqlx::query_as(PENDING).bind(channel).bind(room).bind(thread).fetch_all(pool)))
@@ -233,6 +249,15 @@ const SEEN: &str = "
 const HAS_MENTIONED: &str = "
     SELECT arrival FROM inbox
     WHERE channel = $1 AND room = $2 AND thread = $3 AND author_id = $4 AND kind IN ('message', 'stop') LIMIT 1";
+
+// A payload says whether its author is a bot. Within a text the quotes would be escaped.
+const BOT_TURNS: &str = r#"
+    SELECT COUNT(DISTINCT COALESCE(turn_id, '')) FROM inbox
+    WHERE channel = $1 AND room = $2 AND thread = $3 AND received_at >= $4 AND kind = 'message'
+      AND payload LIKE '%"is_bot":true%'
+      AND arrival > COALESCE((SELECT MAX(arrival) FROM inbox
+                              WHERE channel = $1 AND room = $2 AND thread = $3 AND kind <> 'retraction'
+                                AND payload LIKE '%"is_bot":false%'), 0)"#;
 
 const PENDING: &str = concat!(
     "SELECT ",

@@ -47,6 +47,38 @@ async fn b003_both_events_of_one_mention_are_answered_once_in_either_order() {
     }
 }
 
+/// The copy of a mention may lack it, where a client writes it as nothing but a block.
+#[tokio::test]
+async fn a_copy_that_shows_no_mention_never_costs_the_mention() {
+    for mention_first in [false, true] {
+        let stage = Stage::with([Rule::reply("Yes.")]).await;
+        let known = stage.ask(ALICE, "is it up?").await;
+        stage.answer().await;
+        for thread in [None, Some(&known)] {
+            let ts = if thread.is_none() { "1999999999.000100" } else { "1999999999.000200" };
+            let mut events = ["message", "app_mention"].map(|kind| {
+                let text = if kind == "message" { "and now?" } else { "<@U0BOT> and now?" };
+                serde_json::json!({"type": kind, "user": BOB, "text": text, "channel": ROOM, "channel_type": "channel",
+                    "ts": ts, "thread_ts": thread, "event_ts": ts})
+            });
+            if mention_first {
+                events.reverse();
+            }
+            for event in events {
+                stage.slack.say_raw(event).await;
+                stage.slack.heard().await;
+            }
+            stage.idle().await;
+            let shown = stage.shown(thread.map_or(ts, |thread| thread));
+            assert_eq!(shown.len(), if thread.is_none() { 1 } else { 2 }, "{shown:?}");
+            let request = stage.model.requests().pop().unwrap().to_string();
+            assert_eq!(request.matches("and now?").count(), 1, "{request}");
+        }
+        assert_eq!(stage.tally().await.turns, 3);
+        stage.done().await;
+    }
+}
+
 #[tokio::test]
 async fn a_mention_of_which_only_one_event_comes_is_answered() {
     for mentions in [Mentions::OnlyMessage, Mentions::OnlyMention] {

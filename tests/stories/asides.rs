@@ -5,6 +5,7 @@ use crate::{
     stage::{ALICE, ROOM, Stage},
 };
 
+const EVE: &str = "U0EVE";
 const EXPIRED: &str = "This button is no longer valid. Mention me in the thread if you still need what it was for.";
 const HELP: &str = "I answer in threads. Write a message that mentions me with your question, in a channel or in the thread of an alert.";
 
@@ -41,6 +42,24 @@ async fn a_slash_command_is_told_where_answers_are_given() {
         stage.slack.slash(ALICE, ROOM, "/watchfloor", "").await;
         assert_eq!(stage.slack.next_ephemeral(ALICE).await.text(), HELP);
         assert_eq!(stage.tally().await.turns, 0);
+        stage.done().await;
+    }
+}
+
+#[tokio::test]
+async fn who_is_of_another_organisation_gets_no_answer_to_a_click_or_a_command() {
+    for stage in on_both_transports().await {
+        stage.slack.add_person_of("T0FAR", None, EVE, "Eve").await;
+        stage.slack.share_channel(ROOM).await;
+        stage.ask(ALICE, "is it up?").await;
+        let answer = stage.placeholder().await;
+        stage.idle().await;
+        stage.slack.slash(EVE, ROOM, "/watchfloor", "").await;
+        stage.slack.press_gone(EVE, ROOM, &answer.ts, "approve", "r7.nonce").await;
+        // Alice's name, then whose Eve is.
+        stage.slack.wait_for_calls("users.info", 2).await;
+        stage.slack.press_gone(ALICE, ROOM, &answer.ts, "approve", "r7.nonce").await;
+        assert_eq!(stage.slack.next_ephemeral(ALICE).await.text(), EXPIRED);
         stage.done().await;
     }
 }

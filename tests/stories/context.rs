@@ -6,6 +6,7 @@ use watchfloor_sim::model::Rule;
 
 use crate::{
     asked,
+    setting::Setting,
     stage::{ALICE, BOB, ROOM, Stage},
 };
 
@@ -94,6 +95,33 @@ async fn b040_a_bot_in_a_followed_thread_is_overheard_and_never_answered() {
     assert_eq!(stage.answer().await, "Two.");
     let said = asked::said(&stage.model.requests()[1]);
     assert!(said[1].starts_with("<overheard>") && said[1].contains("deploy finished"), "{said:#?}");
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn b040_two_bots_that_answer_each_other_come_to_an_end() {
+    let access = "allow_rooms = [\"*\"]\nallow_from = [\"U0ALICE\", \"B0OTHER\"]\n";
+    let stage = Setting::default().rules([Rule::reply("So?")]).channel(access).open().await;
+    let thread = "1999999999.000100";
+    let bot_says = async |n: u32| {
+        let mut event = json!({"type": "app_mention", "subtype": "bot_message", "bot_id": "B0OTHER", "username": "other",
+            "text": "<@U0BOT> so what?", "channel": ROOM, "ts": format!("1999999999.{n:06}"),
+            "event_ts": format!("1999999999.{n:06}")});
+        if n > 100 {
+            event["thread_ts"] = thread.into();
+        }
+        stage.slack.say_raw(event).await;
+        stage.idle().await;
+    };
+    for n in 100..107 {
+        bot_says(n).await;
+    }
+    assert_eq!(stage.shown(thread), ["So?"; 5]);
+    // Until somebody who isn't a bot says something.
+    stage.say_in(thread, ALICE, "is that useful?").await;
+    stage.idle().await;
+    bot_says(200).await;
+    assert_eq!(stage.shown(thread), ["So?"; 6]);
     stage.done().await;
 }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test's helpers may panic, and clippy sees only the test functions")]
 
 mod access;
+mod account;
 mod answers;
 mod anthropic;
 mod arrival;
@@ -15,6 +16,7 @@ mod events_api;
 mod evidence;
 mod field;
 mod files;
+mod late;
 mod limits;
 mod model_faults;
 mod organisations;

@@ -83,16 +83,21 @@ impl Api {
         &self.bot_token.token_value.0
     }
 
-    /// Returns once a call as the bot was refused for its token.
+    /// Returns once a call as the bot was refused for its token, or there is another reason to doubt it.
     pub(crate) async fn signed_out(&self) {
         self.signed_out.notified().await;
+    }
+
+    /// Slack says that the token may be out.
+    pub(crate) fn doubt(&self) {
+        self.signed_out.notify_one();
     }
 
     fn look_at<A>(&self, done: Result<A, CallError>) -> Result<A, CallError> {
         if let Err(CallError::Refused(refusal)) = &done
             && refusal.kind == RefusalKind::Credentials
         {
-            self.signed_out.notify_one();
+            self.doubt();
         }
         done
     }

@@ -13,7 +13,7 @@ use std::{
 use serde_json::Value;
 use tokio::{
     sync::{Mutex, Notify, Semaphore},
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, info, warn};
@@ -34,6 +34,8 @@ pub(crate) const AT_ONCE: usize = 32;
 const WAITING: usize = 1_000;
 /// The inbox may wait for its store, but not for ever.
 const DELIVERY: Duration = Duration::from_secs(60);
+/// After a word of Slack's that our token is void.
+const SECOND_LOOK: Duration = Duration::from_secs(5);
 /// Kinds of events remembered for "logged once".
 const KINDS: usize = 256;
 
@@ -110,6 +112,10 @@ impl Shared {
             Owner::Unknown => return Arrival::Later,
             Owner::Nobodys => return Arrival::Nothing,
         };
+        if events::signs_out(payload) {
+            self.check_token(&account);
+            return Arrival::Nothing;
+        }
         let Some(mut inbound) = events::inbound(&self.config.id, payload, &own) else {
             self.once(&events::name(payload), "a kind of event we don't use; acknowledged").await;
             return Arrival::Nothing;
@@ -133,6 +139,18 @@ impl Shared {
             });
         }
         Arrival::Message(Box::new(Arrived { inbound, account, own }))
+    }
+
+    /// So that health says so before the next question does. Slack's word may come a little before it is true.
+    fn check_token(&self, account: &Arc<Account>) {
+        warn!(channel.id = %self.config.id, "Slack says that the app was removed from a workspace, or its token revoked");
+        account.api.doubt();
+        let (account, stop) = (account.clone(), self.stop.clone());
+        self.deliveries.spawn(async move {
+            if stop.run_until_cancelled(sleep(SECOND_LOOK)).await.is_some() {
+                account.api.doubt();
+            }
+        });
     }
 
     /// True: written down, or known not to matter. To be run on `deliveries`.

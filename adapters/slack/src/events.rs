@@ -88,6 +88,20 @@ pub(crate) fn overheard(message: &Message, room: &str, own: &Identity) -> Option
     })
 }
 
+/// The app was removed from the workspace, or the bot's token is void.
+pub(crate) fn signs_out(payload: &Value) -> bool {
+    let Some(event) = payload.get("event") else { return false };
+    match event.get("type").and_then(Value::as_str) {
+        Some("app_uninstalled") => true,
+        // People's tokens are in another list.
+        Some("tokens_revoked") => {
+            let bots = event.pointer("/tokens/bot").and_then(Value::as_array);
+            bots.is_some_and(|bots| !bots.is_empty())
+        }
+        _ => false,
+    }
+}
+
 /// What an event calls itself, for one log line a kind.
 pub(crate) fn name(payload: &Value) -> String {
     let part = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();

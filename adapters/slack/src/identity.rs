@@ -43,6 +43,12 @@ impl Identity {
         team == self.team || self.enterprise.as_deref() == Some(team)
     }
 
+    /// Whoever clicks isn't shown to belong to our organisation. `team` is hers; nothing is said about the room.
+    pub(crate) fn may_click_from_outside(&self, team: Option<&str>) -> bool {
+        let known = !self.team.is_empty() || self.enterprise.is_some();
+        known && team.is_some_and(|team| !self.is_ours(team))
+    }
+
     /// The author isn't shown to belong to our organisation. `shared` is what the event says about the room: whether other
     /// organisations are in it.
     pub(crate) fn may_be_outsider(&self, author: &Message, shared: Option<bool>) -> bool {

@@ -49,7 +49,10 @@ fn click(channel: &ChannelId, payload: &Value, own: &Identity) -> Option<Asked> 
     Some(Asked {
         aside: Aside {
             conversation: conversation(channel, own.spell(room), thread),
-            author: person(own.spell(text(payload, "/user/id")?), name),
+            author: Author {
+                is_outsider: own.may_click_from_outside(text(payload, "/user/team_id")),
+                ..person(own.spell(text(payload, "/user/id")?), name)
+            },
             act: Act::Click {
                 message: MessageId { room: own.spell(room), id: message.to_owned() },
                 action: text(payload, "/actions/0/action_id")?.to_owned(),
@@ -65,7 +68,12 @@ fn command(channel: &ChannelId, fields: &Value, own: &Identity) -> Option<Asked>
     Some(Asked {
         aside: Aside {
             conversation: conversation(channel, own.spell(text(fields, "/channel_id")?), None),
-            author: person(own.spell(text(fields, "/user_id")?), text(fields, "/user_name")),
+            author: Author {
+                // A colleague of another workspace names the organisation too.
+                is_outsider: own.may_click_from_outside(text(fields, "/team_id"))
+                    && own.may_click_from_outside(text(fields, "/enterprise_id").or_else(|| text(fields, "/team_id"))),
+                ..person(own.spell(text(fields, "/user_id")?), text(fields, "/user_name"))
+            },
             act: Act::Command {
                 name: text(fields, "/command")?.to_owned(),
                 text: text(fields, "/text").unwrap_or_default().to_owned(),
@@ -162,7 +170,10 @@ impl Shared {
     }
 
     async fn tell(&self, account: &Account, asked: Asked) {
-        let Asked { aside, response_url } = asked;
+        let Asked { mut aside, response_url } = asked;
+        if let Ok(own) = account.identity().await {
+            account.names.vouch(&mut aside.author, own).await;
+        }
         let (at, person) = (aside.conversation.clone(), aside.author.id.clone());
         let Some(sentence) = self.sentence(aside).await else { return };
         let (room, person) = (identity::split(&at.room).1, identity::split(&person).1);

@@ -9,7 +9,8 @@ use crate::{
     clock::FixedClock,
     coordinator::{
         access::{Access, DmPolicy},
-        testing::{self, Answer, Call, FakePlatform, ids, thread_in},
+        late::{Late, LatePolicy},
+        testing::{self, Answer, Call, FakePlatform, ids, said_at, thread_in},
     },
     store::{InboxRow, OpenTurn},
 };
@@ -43,16 +44,25 @@ impl Bench {
     /// Somebody has mentioned us in the thread, and we answered.
     async fn knows_the_thread(&self) {
         assert_eq!(self.deliver(mention("opener", "U1", "why?")).await, Verdict::Taken);
-        let waiting = self.waiting().await;
-        let at = thread_in("C1");
+        self.answers("t1").await;
+    }
+
+    /// What waits in the thread becomes a turn.
+    async fn answers(&self, turn: &str) {
+        self.answers_in("100.1", turn).await;
+    }
+
+    async fn answers_in(&self, thread: &str, turn: &str) {
+        let waiting = self.services.store.inbox().pending("fake", "C1", thread).await.unwrap();
+        let at = ConversationId { thread: thread.into(), ..thread_in("C1") };
         let open = OpenTurn {
-            turn_id: "t1".into(),
+            turn_id: turn.into(),
             channel: at.channel.as_str().into(),
             room: at.room,
             thread: at.thread,
             asker_id: "U1".into(),
             owner: "test".into(),
-            delivery_id: "d1".into(),
+            delivery_id: format!("of {turn}"),
             inbox_ids: waiting.into_iter().map(|row| row.id).collect(),
             ..OpenTurn::default()
         };
@@ -81,20 +91,14 @@ impl Bench {
 }
 
 fn said(key: &str, author: &str, text: &str) -> Inbound {
+    let default = said_at(900_000);
     Inbound {
-        conversation: thread_in("C1"),
         message_key: key.into(),
-        event_id: None,
         message: MessageId { room: "C1".into(), id: key.into() },
-        kind: InboundKind::Message,
-        author: Author { id: author.into(), name: None, is_bot: false, is_self: false, is_outsider: false },
+        author: Author { id: author.into(), ..default.author },
         text: text.into(),
         addressed: Addressed::Overheard,
-        opens_with_other: false,
-        private: false,
-        starts_thread: false,
-        files: Vec::new(),
-        sent_at: 900_000,
+        ..default
     }
 }
 
@@ -390,4 +394,90 @@ fn the_memory_of_refusals_is_bounded() {
     let told = (0..2 * REMEMBERED).filter(|person| refused.first_in_a_while(&person.to_string(), 0)).count();
     assert_eq!(told, REMEMBERED);
     assert!(refused.first_in_a_while("later", REFUSAL_EVERY_MS));
+}
+
+fn skipping(access: &mut Access) {
+    access.late = Late { after: Some(Duration::from_secs(300)), policy: LatePolicy::Skip };
+}
+
+#[tokio::test]
+async fn what_comes_too_late_is_skipped_unless_it_was_taken_in_time() {
+    let bench = Bench::new(skipping).await;
+    assert_eq!(bench.deliver(mention("m1", "U1", "why?")).await, Verdict::Taken);
+    bench.clock.advance(Duration::from_secs(300));
+    assert_eq!(bench.deliver(mention("m2", "U1", "and now?")).await, Verdict::Ignored);
+    assert_eq!(bench.deliver(mention("m1", "U1", "why?")).await, Verdict::Duplicate);
+    // To be changed now is news, however old the message is.
+    assert_eq!(bench.deliver(edited(mention("m3", "U1", "and the disk?"))).await, Verdict::Taken);
+    assert_eq!(bench.deliver(mention("m4", "U1", "stop")).await, Verdict::Taken);
+    let expected = [
+        (InboxKind::Message, "why?".to_owned()),
+        (InboxKind::Message, "and the disk?".to_owned()),
+        (InboxKind::Stop, "stop".to_owned()),
+    ];
+    assert_eq!((bench.queue().await, bench.posted().await), (expected.to_vec(), vec![]));
+}
+
+#[tokio::test]
+async fn what_is_skipped_stays_context_where_we_take_part() {
+    let bench = Bench::new(skipping).await;
+    bench.knows_the_thread().await;
+    bench.clock.advance(Duration::from_secs(300));
+    assert_eq!(bench.deliver(said("m2", "U1", "and now?")).await, Verdict::Ignored);
+    assert_eq!((bench.queue().await, bench.overheard().await), (vec![], vec!["and now?".to_owned()]));
+}
+
+#[tokio::test]
+async fn bots_begin_some_turns_in_a_row_and_then_wait_for_a_person() {
+    let bench = Bench::new(|access| access.allow_from = ids("* B1 B2")).await;
+    let turns = left_alone::BOT_TURNS;
+    let alert = |round: &str, n: i64| {
+        let bot = if n % 2 == 0 { "B1" } else { "B2" };
+        by_bot(mention(&format!("{round}{n}"), bot, r#"so? {"is_bot":false}"#))
+    };
+    for round in ["a", "b"] {
+        for n in 0..turns {
+            assert_eq!(bench.deliver(alert(round, n)).await, Verdict::Taken, "{round}{n}");
+            bench.answers(&format!("{round}{n}")).await;
+        }
+        for n in turns..2 * turns {
+            assert_eq!(bench.deliver(alert(round, n)).await, Verdict::Ignored, "{round}{n}");
+        }
+        assert_eq!(bench.deliver(alert(round, 0)).await, Verdict::Duplicate);
+        // Said to nobody, and a person's word all the same.
+        assert_eq!(bench.deliver(said(&format!("{round} person"), "U1", "thanks")).await, Verdict::Ignored);
+    }
+}
+
+#[tokio::test]
+async fn what_a_bot_says_while_its_turn_waits_is_one_turn() {
+    let bench = Bench::new(|access| access.allow_from = ids("B1")).await;
+    for n in 0..3 * left_alone::BOT_TURNS {
+        assert_eq!(bench.deliver(by_bot(mention(&n.to_string(), "B1", "alert"))).await, Verdict::Taken);
+    }
+}
+
+#[tokio::test]
+async fn where_there_are_no_threads_only_quick_talk_of_bots_is_a_loop() {
+    let bench = Bench::new(|access| access.allow_from = ids("B1")).await;
+    let alert = |n: i64| {
+        let mut inbound = by_bot(mention(&n.to_string(), "B1", "alert"));
+        inbound.conversation.thread.clear();
+        inbound
+    };
+    for n in 0..3 * left_alone::BOT_TURNS {
+        assert_eq!(bench.deliver(alert(n)).await, Verdict::Taken, "{n}");
+        bench.answers_in("", &n.to_string()).await;
+        bench.clock.advance(Duration::from_secs(15 * 60));
+    }
+}
+
+#[tokio::test]
+async fn clicks_and_commands_from_outside_are_answered_with_nothing() {
+    let bench = Bench::new(|_| {}).await;
+    for (is_outsider, expected) in [(true, String::new()), (false, wording::command_help())] {
+        let author = Author { is_outsider, ..said_at(0).author };
+        let act = Act::Command { name: "/watchfloor".into(), text: String::new() };
+        assert_eq!(bench.intake.aside(Aside { conversation: thread_in("C1"), author, act }).await, expected);
+    }
 }

@@ -1,5 +1,7 @@
 //! From how a run ended to what the asker reads and what the turn's row says.
 
+use std::time::Duration;
+
 use watchfloor_channel::{Body, RefusalKind, text::for_people};
 
 use super::super::{
@@ -31,9 +33,11 @@ pub(super) struct Conclusion {
 
 impl Conclusion {
     /// An answer is the model's; everything else is a sentence of ours, which must not be able to go wrong.
-    pub(super) fn body(&self) -> Body {
-        match self.status {
-            TurnStatus::Answered => Body::Markdown(self.text.clone()),
+    /// Above the answer to a late message stands how late it is.
+    pub(super) fn body(&self, late: Option<Duration>) -> Body {
+        match (self.status, late) {
+            (TurnStatus::Answered, Some(by)) => Body::Markdown(format!("{}\n\n{}", wording::late(by), self.text)),
+            (TurnStatus::Answered, None) => Body::Markdown(self.text.clone()),
             _ => Body::Plain(self.text.clone()),
         }
     }

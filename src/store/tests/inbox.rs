@@ -20,6 +20,7 @@ on_every_engine! {
     files_that_come_later_go_into_the_row_that_is_there_once,
     a_session_knows_its_messages_with_files_but_for_those_that_were_removed,
     what_was_overheard_and_removed_is_not_heard,
+    turns_of_bots_count_until_a_person_says_something,
 }
 on_every_lasting_engine! {
     a_claim_is_there_for_the_next_process,
@@ -238,4 +239,29 @@ async fn what_was_overheard_and_removed_is_not_heard(bench: &Bench) {
     inbox.unhear("slack", "m1").await.unwrap();
     let heard = inbox.waiting("slack", "C1", "100.1").await.unwrap();
     assert_eq!(heard.iter().map(|row| row.message_key.as_str()).collect::<Vec<_>>(), ["m2"]);
+}
+
+async fn turns_of_bots_count_until_a_person_says_something(bench: &Bench) {
+    let inbox = bench.store.inbox();
+    let by = |key: &str, is_bot: bool| {
+        let payload = format!(r#"{{"author":{{"is_bot":{is_bot}}},"text":"\"is_bot\":{}"}}"#, !is_bot);
+        NewInbox { payload, received_at: 1_000, ..said(key) }
+    };
+    let turns = async |since| inbox.bot_turns_in_a_row("slack", "C1", "100.1", since).await.unwrap();
+    assert_eq!(turns(0).await, 0);
+    // What waits is one turn, however much it is.
+    let first = [claim(&bench.store, &by("b1", true)).await, claim(&bench.store, &by("b2", true)).await];
+    assert_eq!(turns(0).await, 1);
+    bench.store.turns().open(&OpenTurn { inbox_ids: first.to_vec(), ..turn("t1") }).await.unwrap();
+    claim(&bench.store, &NewInbox { room: "C2".into(), ..by("elsewhere", true) }).await;
+    claim(&bench.store, &by("b3", true)).await;
+    assert_eq!((turns(0).await, turns(1_001).await), (2, 0));
+    inbox.overhear(&NewInbox { kind: InboxKind::Overheard, ..by("bot aside", true) }, 50).await.unwrap();
+    assert_eq!(turns(0).await, 2);
+    inbox.overhear(&NewInbox { kind: InboxKind::Overheard, ..by("person aside", false) }, 50).await.unwrap();
+    assert_eq!(turns(0).await, 0);
+    claim(&bench.store, &by("b4", true)).await;
+    assert_eq!(turns(0).await, 1);
+    claim(&bench.store, &by("person", false)).await;
+    assert_eq!(turns(0).await, 0);
 }

@@ -71,7 +71,7 @@ impl SlackSim {
             let handle = world.handle(person);
             let response_url = self.shared.response_url(world, "actions", person, channel, thread.as_deref());
             json!({"type": "block_actions", "api_app_id": APP_ID, "token": "legacy",
-                "user": {"id": person, "username": handle, "name": handle, "team_id": TEAM_ID},
+                "user": {"id": person, "username": handle, "name": handle, "team_id": world.home(person).team},
                 "container": {"type": "message", "message_ts": ts, "channel_id": channel, "is_ephemeral": false,
                     "thread_ts": thread},
                 "trigger_id": format!("trigger.{stamp}"), "team": {"id": TEAM_ID, "domain": "sim"},
@@ -94,7 +94,7 @@ impl SlackSim {
             let response_url = self.shared.response_url(world, "commands", person, channel, None);
             json!({"command": command, "text": text, "response_url": response_url,
                 "trigger_id": format!("trigger.{}", world.stamp()), "user_id": person,
-                "user_name": world.handle(person), "team_id": TEAM_ID, "team_domain": "sim", "channel_id": channel,
+                "user_name": world.handle(person), "team_id": world.home(person).team, "team_domain": "sim", "channel_id": channel,
                 "channel_name": name, "api_app_id": APP_ID, "is_enterprise_install": "false", "token": "legacy"})
         });
         let asker = Asker { person: person.to_owned(), channel: channel.to_owned(), thread: None };

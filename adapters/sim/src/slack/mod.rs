@@ -37,7 +37,7 @@ pub use self::{
     files::{Download, Served, SimFile, Uploaded},
     http::{HttpAnswer, HttpFault},
     message::{Author, Edit, Message, Reaction},
-    teams::Team,
+    teams::{Removal, Team},
     trouble::EventId,
     world::Call,
 };

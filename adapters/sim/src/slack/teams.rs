@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     APP_ID, BOT_ID, BOT_TOKEN, BOT_USER, SlackSim, TEAM_ID,
-    world::{Channel, ChannelKind, World},
+    world::{Channel, ChannelKind, SentEvent, World},
 };
 
 /// One installation of the app.
@@ -58,6 +58,13 @@ impl Team {
     }
 }
 
+/// How a workspace parts with the app. Slack tells of an uninstallation both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    Uninstalled,
+    Revoked,
+}
+
 /// Where somebody is at home.
 #[derive(Clone, Debug)]
 pub(crate) struct Home {
@@ -75,6 +82,17 @@ impl SlackSim {
     /// From now on the token of `team` is answered with `token_revoked`.
     pub async fn revoke_team(&self, team: &Team) {
         self.shared.world.change(|world| world.revoked.insert(team.bot_token.clone()));
+    }
+
+    /// The token of `team` ends, and the app is told so.
+    pub async fn remove_app(&self, team: &Team, how: Removal) {
+        self.revoke_team(team).await;
+        let event = match how {
+            Removal::Uninstalled => json!({"type": "app_uninstalled"}),
+            Removal::Revoked => json!({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [team.bot_user]}}),
+        };
+        let event_id = self.shared.world.change(World::next_event_id);
+        self.shared.deliver_as(SentEvent { event_id, event, team: team.clone() }, 0);
     }
 
     /// Somebody of another workspace, or of a workspace of `enterprise`.

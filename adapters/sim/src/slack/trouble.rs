@@ -1,5 +1,7 @@
 //! What goes wrong on purpose: faults of methods, redeliveries, dead connections, lost permissions.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{
@@ -7,6 +9,7 @@ use super::{
     delivery::Frame,
     world::{SentEvent, World},
 };
+use crate::time;
 
 /// How an event comes a second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +69,21 @@ impl SlackSim {
                 }
             }
         }
+    }
+
+    /// Says something so that it is brought only now, and was said `ago`.
+    pub async fn say_late(
+        &self,
+        person: &str,
+        channel: &str,
+        thread: Option<&str>,
+        text: &str,
+        ago: Duration,
+    ) -> String {
+        let mut message = self.compose(person, channel, thread, text);
+        let said = time::now().saturating_sub(ago);
+        message.ts = format!("{}.{:06}", said.as_secs(), said.subsec_micros());
+        self.publish(message)
     }
 
     /// Breaks every open connection without a closing handshake.

@@ -70,6 +70,31 @@ fn a_command_tells_its_words_and_no_thread() {
     assert_eq!(command(&slack, &json!({"ssl_check": "1"}), &Identity::default()), None);
 }
 
+#[test]
+fn who_clicks_or_commands_from_another_organisation_is_marked() {
+    let slack = ChannelId::new("slack");
+    let home = Identity { team: "T0EXAMPLE1".into(), ..Identity::default() };
+    let grid = Identity { enterprise: Some("E0ORG".into()), ..home.clone() };
+    for (team, at_home, on_grid) in [
+        (json!("T0EXAMPLE1"), false, false),
+        (json!("T0FAR"), true, true),
+        (json!("E0ORG"), true, false),
+        (Value::Null, false, false),
+    ] {
+        let mut pressed = payload();
+        pressed["user"]["team_id"] = team.clone();
+        for (own, expected) in [(&home, at_home), (&grid, on_grid)] {
+            let asked = click(&slack, &pressed, own).unwrap();
+            assert_eq!(asked.aside.author.is_outsider, expected, "{team} {own:?}");
+        }
+        let fields = json!({"command": "/x", "user_id": "U1", "team_id": team, "channel_id": "C0OPS"});
+        assert_eq!(command(&slack, &fields, &home).unwrap().aside.author.is_outsider, at_home, "{team}");
+    }
+    let sibling = json!({"command": "/x", "user_id": "U1", "team_id": "T0SIBLING", "enterprise_id": "E0ORG",
+        "channel_id": "C0OPS"});
+    assert!(!command(&slack, &sibling, &grid).unwrap().aside.author.is_outsider);
+}
+
 #[tokio::test]
 async fn clicking_like_mad_is_not_answered_each_time() {
     let at_once = Allowance::default();
