@@ -34,8 +34,9 @@ impl Files {
         // An earlier attempt got as far as the completion: perhaps it worked.
         let id = match self.uploaded.get(&key.0) {
             Some(id) => match message_of(api, &id, &to.room).await {
-                Some(message) => return Ok(message),
-                None => id,
+                Ok(Some(message)) => return Ok(message),
+                Ok(None) | Err(CallError::Refused(_)) => id,
+                Err(error) => return Err(error.of_read()),
             },
             None => self.write(api, key, file).await?,
         };
@@ -59,11 +60,13 @@ impl Files {
             }
             Err(error) => return Err(error.of_write()),
         }
-        for look in 1..=LOOKS {
-            if let Some(message) = message_of(api, &id, &to.room).await {
-                return Ok(message);
-            }
+        for look in 0..LOOKS {
             tokio::time::sleep(LOOK_AGAIN * look).await;
+            match message_of(api, &id, &to.room).await {
+                Ok(Some(message)) => return Ok(message),
+                Err(CallError::Refused(_)) => break,
+                Ok(None) | Err(_) => {}
+            }
         }
         // It is there, but its message can't be named: without the scope to read files, for example.
         Ok(MessageId { room: to.room.clone(), id })
@@ -94,10 +97,11 @@ impl Files {
     }
 }
 
-async fn message_of(api: &Api, id: &str, room: &str) -> Option<MessageId> {
-    let info: FileInfo = api.get("files.info", &[("file", id)]).await.ok()?;
-    let share = info.file.shares.values().find_map(|rooms| rooms.get(room)?.first())?;
-    (!share.ts.is_empty()).then(|| MessageId { room: room.to_owned(), id: share.ts.clone() })
+async fn message_of(api: &Api, id: &str, room: &str) -> Result<Option<MessageId>, CallError> {
+    let info: FileInfo = api.get("files.info", &[("file", id)]).await?;
+    let share = info.file.shares.values().find_map(|rooms| rooms.get(room)?.first());
+    let share = share.filter(|share| !share.ts.is_empty());
+    Ok(share.map(|share| MessageId { room: room.to_owned(), id: share.ts.clone() }))
 }
 
 /// People see the title; the name is what a listing shows beside it.

@@ -75,9 +75,12 @@ async fn b061_the_sign_in_page_is_not_the_file() {
         assert!(refusal.remedy.contains("files:read"), "{}", refusal.remedy);
     }
     // The page instead of a page of hers.
-    let report = SimFile::new("report.html", "text/html", "<html>all green</html>");
+    let page = "<html><title>502 Bad Gateway</title></html>";
+    let (report, pasted) = (SimFile::new("report.html", "text/html", page), SimFile::text("answer.txt", page));
     refused(fetched(report.clone().served(Served::SignInPage)).await);
-    assert_eq!(fetched(report).await.unwrap(), "<html>all green</html>");
+    for own in [report.clone(), report.served(Served::AfterRedirects(1)), pasted] {
+        assert_eq!(fetched(own).await.unwrap(), page);
+    }
 }
 
 #[tokio::test]
@@ -190,6 +193,8 @@ async fn an_upload_in_doubt_is_found_and_not_repeated() {
         let thread = bot.mention("why?").await;
         bot.slack.fault(COMPLETE, fault.clone());
         assert!(matches!(upload(&bot, &thread).await, Err(SendError::Uncertain(_))), "{fault:?}");
+        bot.slack.fault("files.info", Fault::Http(500));
+        assert!(matches!(upload(&bot, &thread).await, Err(SendError::Unavailable(_))), "{fault:?}");
         let again = upload(&bot, &thread).await.unwrap();
         assert_eq!(bot.slack.uploads(), [uploaded(&again)], "{fault:?}");
         assert_eq!(bot.slack.calls("files.getUploadURLExternal").len(), 1);
@@ -226,4 +231,5 @@ async fn without_the_scope_to_read_files_an_upload_still_counts() {
     bot.slack.lose_scope("files:read");
     upload(&bot, "").await.unwrap();
     assert_eq!(bot.slack.uploads().len(), 1);
+    assert_eq!(bot.slack.calls("files.info").len(), 1);
 }
