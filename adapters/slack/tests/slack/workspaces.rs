@@ -1,5 +1,6 @@
 //! One app in several workspaces, and in a whole organisation.
 
+use serde_json::json;
 use watchfloor_channel::{
     Addressed, Body, ChannelAdapter, ChannelState, ConversationId, DeliveryKey, File, InboundKind, MessageId,
     Operation, Outbound, ReceiveError, Sign, Urgency,
@@ -142,6 +143,20 @@ async fn a_person_of_a_further_workspace_is_told_in_private_there() {
     bot.slack.say(MAYA, "D0U0MAYA", "why?").await;
     let answered = bot.desk.inbound(2).await.remove(1);
     assert_eq!((answered.conversation, answered.addressed), (private, Addressed::Direct));
+}
+
+#[tokio::test]
+async fn a_click_in_a_further_workspace_is_answered_there() {
+    for wire in WIRES {
+        let bot = in_both_by(wire).await;
+        let posted = post(&bot, &conversation("T0TWO/C0TWO", ""), "k1", Body::Plain("approve?".into())).await;
+        bot.slack.press_raw(json!({"type": "block_actions", "team": {"id": "T0TWO"}, "user": {"id": MAYA},
+            "container": {"message_ts": posted.id, "channel_id": "C0TWO"},
+            "actions": [{"action_id": "approve", "value": "r7"}]}));
+        let shown = bot.slack.next_ephemeral(MAYA).await;
+        let wanted = format!("heard: Click {{ message: MessageId {{ room: \"T0TWO/C0TWO\", id: {:?} }}", posted.id);
+        assert!(shown.text().starts_with(&wanted), "{wire:?}: {}", shown.text());
+    }
 }
 
 #[tokio::test]
