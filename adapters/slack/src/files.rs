@@ -163,7 +163,9 @@ fn of_status(status: StatusCode, response: &Response) -> SendError {
             let after = header_of(response, header::RETRY_AFTER).parse().ok().map(Duration::from_secs);
             errors::rate_limited(after).of_read()
         }
-        status if status.is_server_error() => SendError::Unavailable(format!("HTTP {}", status.as_u16())),
+        status if status.is_server_error() || status == StatusCode::REQUEST_TIMEOUT => {
+            SendError::Unavailable(format!("HTTP {}", status.as_u16()))
+        }
         status => unreadable(&format!("http_{}", status.as_u16()), "Slack does not hand it out"),
     }
 }

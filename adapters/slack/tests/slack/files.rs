@@ -109,7 +109,7 @@ async fn a_file_is_never_longer_than_asked_for_whatever_it_says() {
 #[tokio::test]
 async fn a_file_that_is_gone_slow_or_limited_says_what_to_do_next() {
     assert_eq!(refused(fetched(log().served(Served::Status(404))).await).code, "file_gone");
-    for served in [Served::Status(500), Served::Never] {
+    for served in [Served::Status(500), Served::Status(408), Served::Never] {
         assert!(matches!(fetched(log().served(served)).await, Err(SendError::Unavailable(_))));
     }
     assert!(matches!(fetched(log().served(Served::Status(429))).await, Err(SendError::RateLimited(_))));
