@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use watchfloor_channel::{ConversationId, DeliveryKey, File, MessageId, RefusalKind, SendError};
+use watchfloor_channel::{ConversationId, DeliveryKey, File, MessageId, Refusal, RefusalKind, SendError};
 
 use crate::{
     api::Api,
@@ -55,8 +55,12 @@ impl Files {
             Ok(_) => {}
             Err(CallError::Refused(refusal)) => {
                 self.uploaded.invalidate(&key.0);
-                let is_thread = refusal.code == "invalid_thread_ts";
-                return Err(SendError::Refused(if is_thread { errors::thread_gone() } else { refusal }));
+                return Err(SendError::Refused(match refusal.code.as_str() {
+                    "invalid_thread_ts" => errors::thread_gone(),
+                    // A message finds its way there.
+                    "restricted_action_non_threadable_channel" => Refusal { kind: RefusalKind::Unsupported, ..refusal },
+                    _ => refusal,
+                }));
             }
             Err(error) => return Err(error.of_write()),
         }

@@ -217,6 +217,9 @@ async fn refusals_of_an_upload_name_their_cause() {
     let gone = bot.slack.say(ALICE, OPS, "hm").await;
     bot.slack.delete(OPS, &gone).await;
     assert_eq!(refused(upload(&bot, &gone).await).kind, RefusalKind::ThreadGone);
+    // The same answer as messages goes there without a thread.
+    bot.slack.fault(COMPLETE, Fault::Error("restricted_action_non_threadable_channel"));
+    assert_eq!(refused(upload(&bot, "").await).kind, RefusalKind::Unsupported);
     bot.slack.lose_scope("files:write");
     let refusal = refused(upload(&bot, "").await);
     assert_eq!(refusal.kind, RefusalKind::Permission);
