@@ -14,7 +14,7 @@ use crate::{ConversationId, MessageId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inbound {
     pub conversation: ConversationId,
-    /// Identity of the message itself (for Slack team, channel and `ts`), equal for every event that tells of it: a
+    /// Identity of the message itself (for Slack channel and `ts`), equal for every event that tells of it: a
     /// mention and its twin, a redelivery, an edit.
     pub message_key: String,
     /// The platform's name for this delivery; redeliveries repeat it.

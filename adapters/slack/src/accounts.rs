@@ -16,7 +16,7 @@ use tokio::{
     time::sleep,
 };
 use tracing::{debug, info, warn};
-use watchfloor_channel::{ChannelState, Refusal, RefusalKind, SendError, backoff::Backoff};
+use watchfloor_channel::{ChannelState, ConversationId, Refusal, RefusalKind, SendError, backoff::Backoff};
 
 use crate::{
     SlackConfig,
@@ -142,6 +142,15 @@ impl Accounts {
         Err(not_yet.map_or_else(|| SendError::Refused(gone(home)), CallError::of_read))
     }
 
+    /// The same for a conversation.
+    pub(crate) async fn of_conversation(
+        &self,
+        of: &ConversationId,
+    ) -> Result<(&Arc<Account>, ConversationId), SendError> {
+        let (account, room) = self.of_room(&of.room).await?;
+        Ok((account, ConversationId { room: room.to_owned(), ..of.clone() }))
+    }
+
     /// Whose event it is. What is nobody's is counted, and named once.
     pub(crate) fn of_event(&self, payload: &Value) -> Owner<'_> {
         let addressee = Addressee::deserialize(payload).unwrap_or_default();
@@ -157,10 +166,11 @@ impl Accounts {
         };
         // What is said in a shared room comes once for each installation in it; it is for the one that it mentions.
         if addressee.is_ext_shared_channel == Some(true) && known.len() > 1 {
-            let text = addressee::text_of(payload);
-            let mentioned = known.iter().find(|(_, other)| text_in::mentions(text, &other.user_id));
-            if let Some((account, own)) = mentioned.filter(|_| !text_in::mentions(text, &own.user_id)) {
-                return Owner::Ours(account, own);
+            for text in addressee::texts_of(payload) {
+                let mut any = [(account, own)].into_iter().chain(known.iter().copied());
+                if let Some((account, own)) = any.find(|(_, own)| text_in::mentions(text, &own.user_id)) {
+                    return Owner::Ours(account, own);
+                }
             }
         }
         Owner::Ours(account, own)

@@ -198,8 +198,7 @@ impl ChannelAdapter for SlackAdapter {
     async fn send(&self, message: &Outbound) -> Result<MessageId, SendError> {
         match &message.operation {
             Operation::Post(key) if let Body::File(file) = &message.body => {
-                let (account, room) = self.accounts.of_room(&message.conversation.room).await?;
-                let at = ConversationId { room: room.to_owned(), ..message.conversation.clone() };
+                let (account, at) = self.accounts.of_conversation(&message.conversation).await?;
                 let posted = self.files.upload(&account.api, &at, key, file).await?;
                 Ok(MessageId { room: message.conversation.room.clone(), ..posted })
             }
@@ -224,9 +223,8 @@ impl ChannelAdapter for SlackAdapter {
         conversation: &ConversationId,
         delivery: &DeliveryKey,
     ) -> Result<Option<MessageId>, SendError> {
-        let (account, room) = self.accounts.of_room(&conversation.room).await?;
+        let (account, at) = self.accounts.of_conversation(conversation).await?;
         let spelled = |found: MessageId| MessageId { room: conversation.room.clone(), ..found };
-        let at = ConversationId { room: room.to_owned(), ..conversation.clone() };
         let found = history::find(&account.api, &at, delivery).await?;
         if found.is_some() || conversation.thread.is_empty() {
             return Ok(found.map(|found| spelled(found.id)));
@@ -244,9 +242,8 @@ impl ChannelAdapter for SlackAdapter {
     }
 
     async fn thread(&self, of: &ConversationId, limit: usize) -> Result<Vec<Overheard>, SendError> {
-        let (account, room) = self.accounts.of_room(&of.room).await?;
+        let (account, at) = self.accounts.of_conversation(of).await?;
         let own = account.identity().await.map_err(CallError::of_read)?;
-        let at = ConversationId { room: room.to_owned(), ..of.clone() };
         let mut messages = history::thread(&account.api, &at, limit, own).await?;
         account.names.name_all(messages.iter_mut().map(|message| &mut message.author), own).await;
         Ok(messages)
@@ -254,7 +251,8 @@ impl ChannelAdapter for SlackAdapter {
 
     async fn fetch(&self, of: &ConversationId, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
         let (account, _) = self.accounts.of_room(&of.room).await?;
-        self.files.fetch(&account.api, file, limit).await
+        let file = FileRef { id: identity::split(&file.id).1.to_owned(), ..file.clone() };
+        self.files.fetch(&account.api, &file, limit).await
     }
 
     async fn react(&self, to: &MessageId, sign: Sign) -> Result<(), SendError> {

@@ -1,4 +1,4 @@
-//! Whose a payload is, by its own words: which installations it names, and what text it brings. Which of them are ours is
+//! Whose a payload is, by its own words: which installations it names, and what texts it brings. Which of them are ours is
 //! left to `accounts`.
 
 use serde::Deserialize;
@@ -76,8 +76,8 @@ impl Addressee {
     }
 }
 
-pub(crate) fn text_of(payload: &Value) -> &str {
-    let event = payload.get("event");
-    let changed = event.and_then(|event| event.get("message")).and_then(|message| message.get("text"));
-    changed.or_else(|| event.and_then(|event| event.get("text"))).and_then(Value::as_str).unwrap_or_default()
+/// As the message is now, and as it was: what was removed says to whom it was said.
+pub(crate) fn texts_of(payload: &Value) -> impl Iterator<Item = &str> {
+    let places = ["/event/text", "/event/message/text", "/event/previous_message/text"];
+    places.into_iter().filter_map(|place| payload.pointer(place)?.as_str())
 }

@@ -3,6 +3,7 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
+use http::StatusCode;
 use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use secrecy::{ExposeSecret, SecretString};
@@ -198,11 +199,16 @@ fn from_client(method: &str, error: SlackClientError) -> CallError {
             errors::from_code(&error.code, body.get("needed").and_then(Value::as_str))
         }
         SlackClientError::RateLimitError(error) => errors::rate_limited(error.retry_after),
-        SlackClientError::HttpError(error) if error.status_code.is_client_error() => CallError::Refused(Refusal {
-            kind: RefusalKind::Other,
-            code: format!("http_{}", error.status_code.as_u16()),
-            remedy: "whatever answers at api_url does not know this call: check the address".to_owned(),
-        }),
+        // What stands in between may lose its patience with the request; that is no refusal.
+        SlackClientError::HttpError(error)
+            if error.status_code.is_client_error() && error.status_code != StatusCode::REQUEST_TIMEOUT =>
+        {
+            CallError::Refused(Refusal {
+                kind: RefusalKind::Other,
+                code: format!("http_{}", error.status_code.as_u16()),
+                remedy: "whatever answers at api_url does not know this call: check the address".to_owned(),
+            })
+        }
         SlackClientError::HttpError(error) => CallError::Unclear(format!("HTTP {}", error.status_code.as_u16())),
         SlackClientError::HttpProtocolError(error) => match error.cause {
             Some(cause) if never_connected(cause.as_ref()) => CallError::NotSent(innermost(cause.as_ref())),

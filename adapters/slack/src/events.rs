@@ -1,6 +1,7 @@
 //! From an event to an [`Inbound`]. Pure: what it means for a turn is decided by the coordinator, what we are called is
 //! handed in.
 
+use serde::Deserialize;
 use serde_json::Value;
 use watchfloor_channel::{
     Addressed, Author, ChannelId, ConversationId, FileRef, Inbound, InboundKind, MessageId, Overheard,
@@ -15,7 +16,7 @@ use crate::{
 
 /// `None`: nothing a conversation could use.
 pub(crate) fn inbound(channel: &ChannelId, payload: &Value, own: &Identity) -> Option<Inbound> {
-    let callback: Callback = serde_json::from_value(payload.clone()).ok()?;
+    let callback = Callback::deserialize(payload).ok()?;
     if callback.kind != "event_callback" {
         return None;
     }

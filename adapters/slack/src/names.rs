@@ -95,35 +95,43 @@ impl Names {
         }
     }
 
-    /// Clears a doubt about whose the author is, if Slack says that she is ours. Whoever can't be shown to be ours isn't.
-    pub(crate) async fn vouch(&self, author: &mut Author, own: &Identity) {
+    /// Clears a doubt about whose the author is, if Slack says that she is ours. Whoever Slack doesn't show to be ours isn't.
+    /// False: Slack can't be asked just now.
+    pub(crate) async fn vouch(&self, author: &mut Author, own: &Identity) -> bool {
         if !author.is_outsider || author.is_bot || author.is_self {
-            return;
+            return true;
         }
         self.name(author, own);
         let id = identity::split(&author.id).1.to_owned();
-        if author.is_outsider && !matches!(self.known.get(&id), Some(Some(_))) {
-            if timeout(FOR_A_DOUBT, self.ask(&id)).await.is_err() {
-                tracing::warn!(person = %author.id, "can't tell in time whether this person is of our organisation");
-                self.known.invalidate(&id);
-            }
-            self.name(author, own);
+        if !author.is_outsider || matches!(self.known.get(&id), Some(Some(_))) {
+            return true;
         }
+        let answered = timeout(FOR_A_DOUBT, self.ask(&id)).await.unwrap_or_else(|_| {
+            self.known.invalidate(&id);
+            false
+        });
+        self.name(author, own);
+        answered
     }
 
-    pub(crate) async fn ask(&self, person: &str) {
+    /// False: no answer, not even a no.
+    pub(crate) async fn ask(&self, person: &str) -> bool {
         let person = identity::split(person).1;
         self.known.insert(person.to_owned(), None);
         // Never closed.
-        let Ok(_place) = self.room.acquire().await else { return };
+        let Ok(_place) = self.room.acquire().await else { return false };
         match self.api.get::<Answer>("users.info", &[("user", person)]).await {
             Ok(Answer { user }) => self.known.insert(person.to_owned(), Some(Arc::new(user))),
             // Without the scope there are no names; what passes is asked again with the next message.
             Err(CallError::Refused(refusal)) => {
                 tracing::info!(code = %refusal.code, "people can't be looked up: {}", refusal.remedy);
             }
-            Err(_) => self.known.invalidate(person),
+            Err(_) => {
+                self.known.invalidate(person);
+                return false;
+            }
         }
+        true
     }
 
     /// Names all of them, within bounds.

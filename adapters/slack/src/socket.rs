@@ -91,6 +91,8 @@ struct Keeper<'a> {
 struct LinkState {
     retire: CancellationToken,
     greeted: Option<Instant>,
+    /// Slack closes it, for this reason.
+    told: Option<String>,
 }
 
 impl Keeper<'_> {
@@ -98,7 +100,7 @@ impl Keeper<'_> {
         self.retry_at = None;
         let retire = CancellationToken::new();
         let link = self.links.spawn(link::run(self.shared.clone(), self.said.clone(), retire.clone())).id();
-        self.live.insert(link, LinkState { retire, greeted: None });
+        self.live.insert(link, LinkState { retire, greeted: None, told: None });
         self.opening = Some(link);
     }
 
@@ -151,7 +153,8 @@ impl Keeper<'_> {
         if self.opening == Some(link) {
             // It never said hello: there is nothing to read from it.
             self.opening = None;
-            if let Some(state) = self.live.get(&link) {
+            if let Some(state) = self.live.get_mut(&link) {
+                state.told = Some(reason.to_owned());
                 state.retire.cancel();
             }
         } else if self.serving == Some(link) {
@@ -191,11 +194,13 @@ impl Keeper<'_> {
             Err(error) => (error.id(), End::Lost("the reader failed".to_owned())),
         };
         let ours = self.opening == Some(link) || self.serving == Some(link);
-        let greeted = self.live.get(&link).is_some_and(|state| state.greeted.is_some());
         self.was_steady(link);
-        self.live.remove(&link);
+        let (greeted, told) = self.live.remove(&link).map_or((false, None), |it| (it.greeted.is_some(), it.told));
         let (why, at_least) = match end {
-            End::Retired => ("closed by us".to_owned(), Duration::ZERO),
+            End::Retired => match told {
+                Some(reason) => (format!("Slack closes the socket: {reason}"), Duration::ZERO),
+                None => ("closed by us".to_owned(), Duration::ZERO),
+            },
             End::NotOpened(CallError::Refused(refusal)) if errors::is_fatal(&refusal) => return Err(refusal),
             End::NotOpened(CallError::RateLimited(wait)) => ("Slack asks to wait".to_owned(), wait),
             End::NotOpened(error) => (error.to_string(), Duration::ZERO),

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use watchfloor_channel::{ConversationId, DeliveryKey, File, MessageId, RefusalKind, SendError};
+use watchfloor_channel::{ConversationId, DeliveryKey, File, MessageId, Refusal, RefusalKind, SendError};
 
 use crate::{
     api::Api,
@@ -34,8 +34,9 @@ impl Files {
         // An earlier attempt got as far as the completion: perhaps it worked.
         let id = match self.uploaded.get(&key.0) {
             Some(id) => match message_of(api, &id, &to.room).await {
-                Some(message) => return Ok(message),
-                None => id,
+                Ok(Some(message)) => return Ok(message),
+                Ok(None) | Err(CallError::Refused(_)) => id,
+                Err(error) => return Err(error.of_read()),
             },
             None => self.write(api, key, file).await?,
         };
@@ -54,16 +55,22 @@ impl Files {
             Ok(_) => {}
             Err(CallError::Refused(refusal)) => {
                 self.uploaded.invalidate(&key.0);
-                let is_thread = refusal.code == "invalid_thread_ts";
-                return Err(SendError::Refused(if is_thread { errors::thread_gone() } else { refusal }));
+                return Err(SendError::Refused(match refusal.code.as_str() {
+                    "invalid_thread_ts" => errors::thread_gone(),
+                    // A message finds its way there.
+                    "restricted_action_non_threadable_channel" => Refusal { kind: RefusalKind::Unsupported, ..refusal },
+                    _ => refusal,
+                }));
             }
             Err(error) => return Err(error.of_write()),
         }
-        for look in 1..=LOOKS {
-            if let Some(message) = message_of(api, &id, &to.room).await {
-                return Ok(message);
-            }
+        for look in 0..LOOKS {
             tokio::time::sleep(LOOK_AGAIN * look).await;
+            match message_of(api, &id, &to.room).await {
+                Ok(Some(message)) => return Ok(message),
+                Err(CallError::Refused(_)) => break,
+                Ok(None) | Err(_) => {}
+            }
         }
         // It is there, but its message can't be named: without the scope to read files, for example.
         Ok(MessageId { room: to.room.clone(), id })
@@ -94,10 +101,11 @@ impl Files {
     }
 }
 
-async fn message_of(api: &Api, id: &str, room: &str) -> Option<MessageId> {
-    let info: FileInfo = api.get("files.info", &[("file", id)]).await.ok()?;
-    let share = info.file.shares.values().find_map(|rooms| rooms.get(room)?.first())?;
-    (!share.ts.is_empty()).then(|| MessageId { room: room.to_owned(), id: share.ts.clone() })
+async fn message_of(api: &Api, id: &str, room: &str) -> Result<Option<MessageId>, CallError> {
+    let info: FileInfo = api.get("files.info", &[("file", id)]).await?;
+    let share = info.file.shares.values().find_map(|rooms| rooms.get(room)?.first());
+    let share = share.filter(|share| !share.ts.is_empty());
+    Ok(share.map(|share| MessageId { room: room.to_owned(), id: share.ts.clone() }))
 }
 
 /// People see the title; the name is what a listing shows beside it.

@@ -14,7 +14,7 @@ use axum::{
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{BOT_TOKEN, BOT_USER, Shared, SlackSim, TEAM_ID, message::Message};
+use super::{Shared, SlackSim, TEAM_ID, message::Message, teams::Team, world::World};
 
 /// A file as somebody attaches it.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl SimFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Download {
     pub name: String,
-    /// The `Authorization` header was the bot's.
+    /// The `Authorization` header was the bot's, of a workspace that sees the file.
     pub with_token: bool,
 }
 
@@ -152,6 +152,18 @@ impl Files {
     }
 }
 
+impl World {
+    /// A token sees what is shown in its own workspace, and what its bot brought.
+    pub(crate) fn sees_file(&self, team: &Team, id: &str) -> bool {
+        self.files.kept.get(id).is_some_and(|kept| {
+            let is_shown = |(channel, _): &(String, String)| {
+                self.channels.get(channel).is_some_and(|channel| channel.teams.contains(team))
+            };
+            kept.by == team.bot_user || kept.shares.iter().any(is_shown)
+        })
+    }
+}
+
 impl SlackSim {
     /// Says something with files. The text is as on the wire: mentions as `<@U…>`.
     pub async fn share(
@@ -199,7 +211,7 @@ impl SlackSim {
 
     /// Waits until bytes were asked for this often.
     pub async fn wait_for_downloads(&self, count: usize) {
-        let enough = |world: &super::World| world.files.downloads.len() >= count;
+        let enough = |world: &World| world.files.downloads.len() >= count;
         if !self.shared.world.until(self.shared.config.patience, enough).await {
             panic!("waited in vain for {count} downloads; seen: {:?}", self.downloads());
         }
@@ -208,7 +220,7 @@ impl SlackSim {
     /// The bot's files that people can see, in the order in which they were shared.
     pub fn uploads(&self) -> Vec<Uploaded> {
         let world = self.shared.world.look();
-        let ours = world.files.kept.values().filter(|kept| kept.by == BOT_USER);
+        let ours = world.files.kept.values().filter(|kept| world.teams.iter().any(|team| kept.by == team.bot_user));
         let mut seen: Vec<_> = ours
             .flat_map(|kept| {
                 kept.shares.iter().map(|(_, ts)| Uploaded {
@@ -249,12 +261,13 @@ async fn download(
     headers: HeaderMap,
 ) -> Response {
     let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let with_token = token.and_then(|token| token.strip_prefix("Bearer ")) == Some(BOT_TOKEN);
+    let token = token.and_then(|token| token.strip_prefix("Bearer ")).unwrap_or_default();
     let id = id.split_once('-').map_or(id.as_str(), |(_, id)| id).to_owned();
     let found = shared.world.change(|world| {
+        let team = world.teams.iter().find(|team| team.bot_token == token);
+        let with_token = team.is_some_and(|team| world.sees_file(team, &id));
         world.files.downloads.push(Download { name: name.clone(), with_token });
-        let allowed =
-            with_token && !world.revoked.contains(BOT_TOKEN) && !world.files.lost_scopes.contains("files:read");
+        let allowed = with_token && !world.revoked.contains(token) && !world.files.lost_scopes.contains("files:read");
         let kept = world.files.kept.get_mut(&id)?;
         let served = if allowed { kept.file.served.clone() } else { Served::SignInPage };
         if let Served::AfterRedirects(left) = &mut kept.file.served {

@@ -145,12 +145,14 @@ impl World {
 
     pub(crate) fn open_dm(&mut self, person: &str) -> String {
         let id = format!("D0{person}");
+        let home = self.home(person).team;
+        let team = self.teams.iter().find(|team| team.id == home).cloned().unwrap_or_default();
         let direct = || Channel {
             name: person.to_owned(),
             kind: ChannelKind::Direct,
             archived: false,
             bot_is_in: true,
-            teams: vec![Team::default()],
+            teams: vec![team],
             ext_shared: false,
         };
         self.channels.entry(id.clone()).or_insert_with(direct);

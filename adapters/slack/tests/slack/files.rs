@@ -75,9 +75,12 @@ async fn b061_the_sign_in_page_is_not_the_file() {
         assert!(refusal.remedy.contains("files:read"), "{}", refusal.remedy);
     }
     // The page instead of a page of hers.
-    let report = SimFile::new("report.html", "text/html", "<html>all green</html>");
+    let page = "<html><title>502 Bad Gateway</title></html>";
+    let (report, pasted) = (SimFile::new("report.html", "text/html", page), SimFile::text("answer.txt", page));
     refused(fetched(report.clone().served(Served::SignInPage)).await);
-    assert_eq!(fetched(report).await.unwrap(), "<html>all green</html>");
+    for own in [report.clone(), report.served(Served::AfterRedirects(1)), pasted] {
+        assert_eq!(fetched(own).await.unwrap(), page);
+    }
 }
 
 #[tokio::test]
@@ -106,7 +109,7 @@ async fn a_file_is_never_longer_than_asked_for_whatever_it_says() {
 #[tokio::test]
 async fn a_file_that_is_gone_slow_or_limited_says_what_to_do_next() {
     assert_eq!(refused(fetched(log().served(Served::Status(404))).await).code, "file_gone");
-    for served in [Served::Status(500), Served::Never] {
+    for served in [Served::Status(500), Served::Status(408), Served::Never] {
         assert!(matches!(fetched(log().served(served)).await, Err(SendError::Unavailable(_))));
     }
     assert!(matches!(fetched(log().served(Served::Status(429))).await, Err(SendError::RateLimited(_))));
@@ -190,6 +193,8 @@ async fn an_upload_in_doubt_is_found_and_not_repeated() {
         let thread = bot.mention("why?").await;
         bot.slack.fault(COMPLETE, fault.clone());
         assert!(matches!(upload(&bot, &thread).await, Err(SendError::Uncertain(_))), "{fault:?}");
+        bot.slack.fault("files.info", Fault::Http(500));
+        assert!(matches!(upload(&bot, &thread).await, Err(SendError::Unavailable(_))), "{fault:?}");
         let again = upload(&bot, &thread).await.unwrap();
         assert_eq!(bot.slack.uploads(), [uploaded(&again)], "{fault:?}");
         assert_eq!(bot.slack.calls("files.getUploadURLExternal").len(), 1);
@@ -212,6 +217,9 @@ async fn refusals_of_an_upload_name_their_cause() {
     let gone = bot.slack.say(ALICE, OPS, "hm").await;
     bot.slack.delete(OPS, &gone).await;
     assert_eq!(refused(upload(&bot, &gone).await).kind, RefusalKind::ThreadGone);
+    // The same answer as messages goes there without a thread.
+    bot.slack.fault(COMPLETE, Fault::Error("restricted_action_non_threadable_channel"));
+    assert_eq!(refused(upload(&bot, "").await).kind, RefusalKind::Unsupported);
     bot.slack.lose_scope("files:write");
     let refusal = refused(upload(&bot, "").await);
     assert_eq!(refusal.kind, RefusalKind::Permission);
@@ -226,4 +234,5 @@ async fn without_the_scope_to_read_files_an_upload_still_counts() {
     bot.slack.lose_scope("files:read");
     upload(&bot, "").await.unwrap();
     assert_eq!(bot.slack.uploads().len(), 1);
+    assert_eq!(bot.slack.calls("files.info").len(), 1);
 }

@@ -83,9 +83,14 @@ async fn a_post_whose_answer_was_lost_is_uncertain_and_found_again() {
 async fn an_unclear_answer_is_uncertain_also_if_nothing_was_posted() {
     let bot = bot().await;
     let ts = bot.mention("why?").await;
-    for fault in
-        [Fault::Http(503), Fault::HtmlPage(200), Fault::HtmlPage(502), Fault::Error("internal_error"), Fault::Hang]
-    {
+    for fault in [
+        Fault::Http(503),
+        Fault::Http(408),
+        Fault::HtmlPage(200),
+        Fault::HtmlPage(502),
+        Fault::Error("internal_error"),
+        Fault::Hang,
+    ] {
         bot.slack.fault(POST, fault.clone());
         let lost = bot.post(&ts, "k1", "looking …").await;
         assert!(matches!(lost, Err(SendError::Uncertain(_))), "{fault:?}: {lost:?}");

@@ -1,12 +1,14 @@
 //! One app in several workspaces, and in a whole organisation.
 
+use serde_json::json;
 use watchfloor_channel::{
-    Addressed, Body, ChannelAdapter, ChannelState, DeliveryKey, Operation, Outbound, ReceiveError, Sign, Urgency,
+    Addressed, Body, ChannelAdapter, ChannelState, ConversationId, DeliveryKey, File, InboundKind, MessageId,
+    Operation, Outbound, ReceiveError, Sign, Urgency,
 };
-use watchfloor_sim::slack::{BOT_TOKEN, EventId, Fault, Mentions, Team};
+use watchfloor_sim::slack::{BOT_TOKEN, Download, EventId, Fault, Mentions, SimFile, Team};
 use watchfloor_slack::Workspace;
 
-use crate::desk::{ALICE, Bot, OPS, conversation, workspace};
+use crate::desk::{ALICE, Bot, OPS, SECRET, WIRES, Wire, conversation, events, workspace};
 
 const MAYA: &str = "U0MAYA";
 
@@ -20,21 +22,46 @@ fn further(label: &str, bot_token: &str) -> Workspace {
 
 /// The app is installed in two workspaces, the bot knows the tokens of `further`.
 async fn idle(further: Vec<Workspace>) -> Bot {
+    idle_by(Wire::Socket, further).await
+}
+
+async fn idle_by(wire: Wire, further: Vec<Workspace>) -> Bot {
     let mut workspace = workspace();
     workspace.teams.push(two());
-    let bot = Bot::idle(workspace, |config| config.workspaces = further).await;
+    let bot = Bot::idle(workspace, |config| {
+        config.workspaces = further;
+        if wire == Wire::Http {
+            config.transport = events();
+        }
+    })
+    .await;
     bot.slack.add_person_of("T0TWO", None, MAYA, "Maya").await;
     bot.slack.add_channel_of(&[&two()], "C0TWO", "two").await;
     bot
 }
 
 async fn in_both() -> Bot {
-    let mut bot = idle(vec![further("two", &two().bot_token)]).await;
+    in_both_by(Wire::Socket).await
+}
+
+async fn in_both_by(wire: Wire) -> Bot {
+    let mut bot = idle_by(wire, vec![further("two", &two().bot_token)]).await;
     bot.start();
     bot.slack.wait_for_calls("auth.test", 2).await;
-    bot.slack.connected(1).await;
-    bot.state(|state| *state == ChannelState::Connected).await;
+    if wire == Wire::Http {
+        let url = bot.serve().await;
+        bot.state(|state| *state == ChannelState::Connected).await;
+        bot.slack.subscribe(&url, SECRET).await.unwrap();
+    } else {
+        bot.slack.connected(1).await;
+        bot.state(|state| *state == ChannelState::Connected).await;
+    }
     bot
+}
+
+async fn post(bot: &Bot, to: &ConversationId, key: &str, body: Body) -> MessageId {
+    let operation = Operation::Post(DeliveryKey(key.into()));
+    bot.adapter.send(&Outbound { conversation: to.clone(), operation, body, urgency: Urgency::Final }).await.unwrap()
 }
 
 fn is_degraded(state: &ChannelState, word: &str) -> bool {
@@ -74,6 +101,74 @@ async fn each_workspace_is_served_with_its_own_token_and_its_ids_are_kept_apart(
     assert!(bot.desk.inbound(2).await[1].author.is_self);
     bot.adapter.send(&Outbound { operation: Operation::Delete(posted.clone()), ..edit }).await.unwrap();
     assert!(bot.slack.message(&posted.id).deleted);
+}
+
+#[tokio::test]
+async fn files_of_each_workspace_come_and_go_with_its_own_token() {
+    for wire in WIRES {
+        let bot = in_both_by(wire).await;
+        let plain = SimFile::text("a.log", "pool exhausted\n");
+        // As in a room that is shared with a partner: name and address are told on request.
+        let hidden = SimFile { behind_info: true, ..SimFile::text("b.log", "and again\n") };
+        let asked = bot.slack.share(MAYA, "C0TWO", None, &format!("{} why?", two().mention()), [plain, hidden]).await;
+        let came = bot.desk.inbound(1).await.remove(0);
+        let at = &came.conversation;
+        assert_eq!(*at, conversation("T0TWO/C0TWO", &asked), "{wire:?}");
+        let mut read = Vec::new();
+        for file in &came.files {
+            assert!(file.id.starts_with("T0TWO/F0"), "{}", file.id);
+            read.push(bot.adapter.fetch(at, file, 100).await.unwrap());
+        }
+        assert_eq!(read, ["pool exhausted\n", "and again\n"]);
+        let with_token = ["a.log", "b.log"].map(|name| Download { name: name.into(), with_token: true });
+        assert_eq!(bot.slack.downloads(), with_token);
+
+        let (name, media_type, comment) = ("answer.md".to_owned(), "text/markdown".to_owned(), String::new());
+        let file = Body::File(File { name, media_type, content: "all of it".into(), comment });
+        let posted = post(&bot, at, "k1", file).await;
+        assert_eq!(posted.room, "T0TWO/C0TWO");
+        assert_eq!(bot.slack.uploads()[0].ts, posted.id);
+        assert_eq!(bot.slack.message(&posted.id).thread_ts, Some(asked));
+        assert_eq!(bot.adapter.find(at, &DeliveryKey("k1".into())).await.unwrap(), Some(posted));
+    }
+}
+
+#[tokio::test]
+async fn a_person_of_a_further_workspace_is_told_in_private_there() {
+    let bot = in_both().await;
+    let private = bot.adapter.private_chat("T0TWO/U0MAYA").await.unwrap();
+    assert_eq!(private, conversation("T0TWO/D0U0MAYA", ""));
+    let posted = post(&bot, &private, "k1", Body::Plain("psst".into())).await;
+    assert_eq!((posted.room.as_str(), bot.slack.message(&posted.id).text()), ("T0TWO/D0U0MAYA", "psst"));
+    bot.slack.say(MAYA, "D0U0MAYA", "why?").await;
+    let answered = bot.desk.inbound(2).await.remove(1);
+    assert_eq!((answered.conversation, answered.addressed), (private, Addressed::Direct));
+}
+
+#[tokio::test]
+async fn a_click_in_a_further_workspace_is_answered_there() {
+    for wire in WIRES {
+        let bot = in_both_by(wire).await;
+        let posted = post(&bot, &conversation("T0TWO/C0TWO", ""), "k1", Body::Plain("approve?".into())).await;
+        bot.slack.press_raw(json!({"type": "block_actions", "team": {"id": "T0TWO"}, "user": {"id": MAYA},
+            "container": {"message_ts": posted.id, "channel_id": "C0TWO"},
+            "actions": [{"action_id": "approve", "value": "r7"}]}));
+        let shown = bot.slack.next_ephemeral(MAYA).await;
+        let wanted = format!("heard: Click {{ message: MessageId {{ room: \"T0TWO/C0TWO\", id: {:?} }}", posted.id);
+        assert!(shown.text().starts_with(&wanted), "{wire:?}: {}", shown.text());
+    }
+}
+
+#[tokio::test]
+async fn a_workspace_that_takes_our_token_away_leaves_the_others_at_work() {
+    for wire in WIRES {
+        let bot = in_both_by(wire).await;
+        bot.slack.revoke_team(&two()).await;
+        bot.adapter.private_chat("T0TWO/U0MAYA").await.unwrap_err();
+        bot.state(|state| is_degraded(state, "install the app again")).await;
+        bot.mention("why?").await;
+        assert_eq!(bot.desk.texts(1).await, ["why?"], "{wire:?}");
+    }
 }
 
 #[tokio::test]
@@ -149,16 +244,22 @@ async fn what_is_said_in_a_room_of_two_installations_is_one_message() {
         bot.slack.set_mentions(mentions);
         bot.slack.add_channel_of(&[&Team::default(), &two()], "C0BOTH", "both").await;
         bot.slack.share_channel("C0BOTH").await;
-        for (bot_user, room, thread) in [("U0BOT", "C0BOTH", 0), ("U0TWOBOT", "T0TWO/C0BOTH", 1)] {
+        let mut so_far = 0;
+        for (bot_user, room, person) in [("U0BOT", "C0BOTH", ALICE), ("U0TWOBOT", "T0TWO/C0BOTH", MAYA)] {
             let copies = if mentions == Mentions::OnlyMention { 2 } else { 4 };
-            let person = if thread == 0 { ALICE } else { MAYA };
             let ts = bot.slack.say(person, "C0BOTH", &format!("<@{bot_user}> why?")).await;
-            let came = bot.desk.inbound(copies * (thread + 1)).await.split_off(copies * thread);
-            for inbound in came {
+            for inbound in bot.desk.inbound(so_far + copies).await.split_off(so_far) {
                 assert_eq!(inbound.message_key, format!("C0BOTH/{ts}"));
                 assert_eq!(inbound.conversation, conversation(room, &ts));
                 assert_eq!((inbound.addressed, inbound.author.is_outsider), (Addressed::Mention, false));
             }
+            // Whoever was asked learns that she takes it back.
+            so_far += copies;
+            bot.slack.delete("C0BOTH", &ts).await;
+            for inbound in bot.desk.inbound(so_far + 2).await.split_off(so_far) {
+                assert_eq!((inbound.kind, inbound.conversation), (InboundKind::Deleted, conversation(room, &ts)));
+            }
+            so_far += 2;
         }
     }
 }

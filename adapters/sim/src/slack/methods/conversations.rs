@@ -76,6 +76,9 @@ pub(super) fn open(world: &mut World, args: &Args) -> Outcome {
         return Err(Refused::because("user_not_found"));
     }
     let id = world.open_dm(&user);
+    if !world.channels.get(&id).is_some_and(|channel| channel.teams.contains(&world.caller)) {
+        return Err(Refused::because("user_not_found"));
+    }
     answer(json!({"channel": {"id": id}}))
 }
 

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::{Outcome, Refused, answer, is_ts};
 use crate::slack::{
-    BOT_USER,
     args::Args,
     events,
     files::{SimFile, with_files},
@@ -23,7 +22,8 @@ fn scope(world: &World, scope: &'static str) -> Result<(), Refused> {
 pub(super) fn info(world: &World, args: &Args) -> Outcome {
     scope(world, "files:read")?;
     let id = args.text("file").unwrap_or_default();
-    let kept = world.files.kept.get(id).ok_or(Refused::because("file_not_found"))?;
+    let kept = world.files.kept.get(id).filter(|_| world.sees_file(&world.caller, id));
+    let kept = kept.ok_or(Refused::because("file_not_found"))?;
     if kept.file.tombstone {
         return Err(Refused::because("file_deleted"));
     }
@@ -42,7 +42,7 @@ pub(super) fn upload_url(world: &mut World, args: &Args) -> Outcome {
         "png" => "image/png",
         _ => "application/octet-stream",
     };
-    world.files.keep(&id, SimFile::new(&name, mimetype, Bytes::new()), BOT_USER);
+    world.files.keep(&id, SimFile::new(&name, mimetype, Bytes::new()), &world.caller.bot_user);
     if let Some(kept) = world.files.kept.get_mut(&id) {
         (kept.length, kept.written) = (length, false);
     }
@@ -66,13 +66,14 @@ pub(super) fn complete(world: &mut World, args: &Args) -> Outcome {
         return Err(Refused::because("invalid_arguments"));
     }
     for (id, _) in &wanted {
-        let kept = world.files.kept.get(id).filter(|kept| kept.by == BOT_USER && kept.written);
+        let kept = world.files.kept.get(id).filter(|kept| kept.by == world.caller.bot_user && kept.written);
         kept.ok_or(Refused::because("file_not_found"))?;
     }
     let Some(place) = args.text("channel_id").map(str::to_owned) else {
         return answer(json!({"files": listed(&wanted)}));
     };
-    let channel = world.channels.get(&place).cloned().ok_or(Refused::because("channel_not_found"))?;
+    let channel = world.channels.get(&place).filter(|channel| channel.teams.contains(&world.caller)).cloned();
+    let channel = channel.ok_or(Refused::because("channel_not_found"))?;
     if channel.archived {
         return Err(Refused::because("is_archived"));
     }
@@ -89,6 +90,7 @@ pub(super) fn complete(world: &mut World, args: &Args) -> Outcome {
     };
     let mut message = world.draft(&place, Author::Bot, args.text("initial_comment").unwrap_or_default());
     message.thread_ts = thread;
+    message.extra.extend(world.caller.sign().as_object().cloned().unwrap_or_default());
     let mut wires = Vec::new();
     for (id, title) in &wanted {
         if let Some(kept) = world.files.kept.get_mut(id) {
