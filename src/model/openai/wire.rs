@@ -1,11 +1,13 @@
 //! Writes a request as chat-completions JSON. The same request always gives the same bytes, and a longer history only ever
 //! adds to the messages: providers cache by prefix.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Lessons, reasoning};
-use crate::model::{Image, Message, ModelRequest, ToolCall, ToolChoice, ToolSpec};
+use crate::model::{Image, Message, ModelRequest, ToolCall, ToolChoice, ToolSpec, names};
 
 pub(super) fn body(request: &ModelRequest, lessons: &Lessons) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(&Body::of(request, lessons))
@@ -102,7 +104,7 @@ struct Call<'a> {
 
 #[derive(Serialize)]
 struct Function<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     arguments: &'a str,
 }
 
@@ -149,7 +151,7 @@ impl<'a> Call<'a> {
         Self {
             id: &call.id,
             kind: "function",
-            function: Function { name: &call.name, arguments },
+            function: Function { name: names::fit(&call.name), arguments },
             extra_content: reasoning::extra(reasoning, model, &call.id),
         }
     }
