@@ -2,6 +2,7 @@
 //! `wire`'s business, reading an answer `assemble`'s.
 
 mod assemble;
+mod by_turns;
 mod calls;
 mod reasoning;
 #[cfg(test)]
@@ -73,6 +74,8 @@ struct Lessons {
     without_choice: bool,
     /// Some want back what the model thought, and some refuse it.
     without_reasoning: bool,
+    /// Some templates refuse two messages of a user in a row, or one behind a result.
+    by_turns: bool,
 }
 
 impl Format for ChatCompletions {
@@ -88,10 +91,14 @@ impl Format for ChatCompletions {
     }
 
     fn learn(said: &str, error: &ModelError, request: &ModelRequest, lessons: &mut Lessons) {
+        let before = lessons.clone();
+        // Some fail over it instead of refusing it.
+        if matches!(error, ModelError::Rejected(_) | ModelError::Unavailable(_)) {
+            lessons.by_turns |= said.contains("must alternate") || said.contains("after role 'tool'");
+        }
         if !matches!(error, ModelError::Rejected(_)) {
             return;
         }
-        let before = lessons.clone();
         // Such as "property 'stream_options' is unsupported", or a path `["body", "stream_options", "include_usage"]`.
         lessons.without_usage |= said.contains("stream_options") || said.contains("include_usage");
         let thinks = |message: &Message| match message {
@@ -109,5 +116,6 @@ impl Format for ChatCompletions {
         kept.without_usage |= lessons.without_usage;
         kept.without_choice |= lessons.without_choice;
         kept.without_reasoning |= lessons.without_reasoning;
+        kept.by_turns |= lessons.by_turns;
     }
 }

@@ -6,10 +6,13 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Lessons, reasoning};
+use super::{Lessons, by_turns, reasoning};
 use crate::model::{Image, Message, ModelRequest, ToolCall, ToolChoice, ToolSpec, names};
 
 pub(super) fn body(request: &ModelRequest, lessons: &Lessons) -> Result<Vec<u8>, serde_json::Error> {
+    if lessons.by_turns {
+        return serde_json::to_vec(&Body::of(&by_turns::fold(request), lessons));
+    }
     serde_json::to_vec(&Body::of(request, lessons))
 }
 
@@ -267,7 +270,7 @@ mod tests {
     fn what_a_server_does_not_take_is_left_out() {
         let mut request = request(vec![user("hi")]);
         request.tool_choice = ToolChoice::None;
-        let lessons = Lessons { without_usage: true, without_choice: true, without_reasoning: true };
+        let lessons = Lessons { without_usage: true, without_choice: true, without_reasoning: true, by_turns: false };
         let whole = written(&request);
         let less: Value = serde_json::from_slice(&body(&request, &lessons).unwrap()).unwrap();
         let keys = |body: &Value| body.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
