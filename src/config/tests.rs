@@ -225,6 +225,17 @@ fn all_mistakes_are_told_at_once() {
 }
 
 #[test]
+fn b062_a_name_where_an_id_belongs_stops_the_start() {
+    for key in ["allow_from", "admins", "allow_rooms"] {
+        for name in ["Alice", "@alice", "alice@example.org", "Alice Ng", "#incidents"] {
+            let told = mistakes(&format!("[[channels]]\nkind = \"slack\"\n{key} = [\"{name}\"]\n"), &[]).concat();
+            assert!(told.contains(key) && told.contains(&format!("got \"{name}\"")), "{told}");
+            assert!(told.contains("names can be taken over, ids can't"), "{told}");
+        }
+    }
+}
+
+#[test]
 fn a_mistake_in_a_variable_names_the_variable() {
     assert_eq!(
         mistakes("", &[("WATCHFLOOR_STORE__URL", "redis://u:canary@db"), ("WATCHFLOOR_LIMITS__TURNS", "many")]),

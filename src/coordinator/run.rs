@@ -247,7 +247,7 @@ impl Run {
                     }
                     Broken::Empty
                 }
-                Err((error @ ModelError::Unavailable(_), true)) => Broken::Model(error),
+                Err((error, true)) if error.is_transient() => Broken::Model(error),
                 Err((error, _)) => return Err(Broken::Model(error)),
             };
             if retried {

@@ -10,12 +10,12 @@ mod wire;
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, header};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::{
-    Message, ModelProvider, ModelRequest, ModelStream, ProviderSetup, Timeouts, ToolChoice,
+    Message, ModelError, ModelProvider, ModelRequest, ModelStream, ProviderSetup, Timeouts, ToolChoice,
     endpoint::{self, Endpoint},
     exchange::{Format, Line},
 };
@@ -25,6 +25,9 @@ pub(in crate::model) use assemble::Assembler;
 /// Every model since Claude 3.7 can write as much; one that can't says how much it can, and is asked for that. The format
 /// wants a number, and thoughts count too.
 const MAX_TOKENS: u64 = 16_384;
+
+/// An answer that may not even be as long as this is none.
+const LEAST_TOKENS: u64 = 1_024;
 
 #[derive(Clone, Debug)]
 pub struct AnthropicConfig {
@@ -52,6 +55,13 @@ impl Anthropic {
             let mut value = HeaderValue::try_from(key.expose_secret()).map_err(|_| ProviderSetup::Key)?;
             value.set_sensitive(true);
             headers.insert("x-api-key", value);
+            // Servers of others want it where every other format has it; some look nowhere else.
+            if !is_anthropics_own(&config.base_url) {
+                let bearer = format!("Bearer {}", key.expose_secret());
+                let mut value = HeaderValue::try_from(bearer).map_err(|_| ProviderSetup::Key)?;
+                value.set_sensitive(true);
+                headers.insert(header::AUTHORIZATION, value);
+            }
         }
         let base = &config.base_url;
         let last = base.path_segments().and_then(|mut path| path.rfind(|segment| !segment.is_empty()));
@@ -67,6 +77,10 @@ impl ModelProvider for Anthropic {
     }
 }
 
+fn is_anthropics_own(base: &Url) -> bool {
+    base.domain().is_some_and(|host| host == "anthropic.com" || host.ends_with(".anthropic.com"))
+}
+
 #[derive(Debug)]
 struct Messages;
 
@@ -75,7 +89,10 @@ struct Messages;
 struct Lessons {
     /// The most it can write.
     max_tokens: Option<u64>,
-    /// Signatures can be bound to everything before them, also to the reminder, which moves. The answer is what counts.
+    /// What this conversation leaves of the context window.
+    room: Option<u64>,
+    /// Of this conversation: signatures are bound to what stands before them, which may be older than the rule. The answer
+    /// is what counts.
     without_thoughts: bool,
     without_marks: bool,
     /// Then calls may come that were not asked for; who reads the answer leaves them alone.
@@ -90,24 +107,76 @@ impl Format for Messages {
         wire::body(request, lessons)
     }
 
-    fn assembler(model: &Arc<str>) -> Assembler {
-        Assembler::new(Arc::clone(model))
+    fn assembler(request: &ModelRequest) -> Assembler {
+        Assembler::new(Arc::clone(&request.model)).reminded(request.reminder.as_deref())
     }
 
-    fn learn(refusal: &str, request: &ModelRequest, lessons: &mut Lessons) {
-        let names = |word: &str| refusal.contains(word);
-        if lessons.max_tokens.is_none() {
-            lessons.max_tokens = most_tokens(refusal).filter(|most| (1..MAX_TOKENS).contains(most));
+    fn learn(said: &str, error: &ModelError, request: &ModelRequest, lessons: &mut Lessons) {
+        match error {
+            ModelError::TooLong(_) => lessons.ask_for_less(said),
+            // Some gateways refuse a signature with the status of a rate limit.
+            ModelError::RateLimited { .. } if said.contains("signature") => lessons.leave_out(said, request),
+            ModelError::Rejected(_) => lessons.leave_out(said, request),
+            _ => {}
+        }
+    }
+
+    fn keep(lessons: Lessons, kept: &mut Lessons) {
+        kept.max_tokens = kept.max_tokens.into_iter().chain(lessons.max_tokens).min();
+        kept.without_marks |= lessons.without_marks;
+        kept.without_choice |= lessons.without_choice;
+    }
+}
+
+impl Lessons {
+    fn asked(&self) -> u64 {
+        self.max_tokens.into_iter().chain(self.room).fold(MAX_TOKENS, u64::min)
+    }
+
+    /// The window holds question and answer: a shorter answer may still fit.
+    fn ask_for_less(&mut self, said: &str) {
+        if !["max_tokens", "completion", "output"].iter().any(|word| said.contains(word)) {
+            return;
+        }
+        let asked = self.asked();
+        if let Some(window) = number_after(said, "maximum context length is ").filter(|window| *window <= asked) {
+            self.max_tokens = Some(window / 4).filter(|most| *most > 0);
+        } else {
+            self.room = Some(room(said).unwrap_or(asked / 4)).filter(|room| (LEAST_TOKENS..asked).contains(room));
+        }
+    }
+
+    fn leave_out(&mut self, said: &str, request: &ModelRequest) {
+        let before = self.clone();
+        let names = |word: &str| said.contains(word);
+        if self.max_tokens.is_none() {
+            self.max_tokens = most_tokens(said).filter(|most| (1..MAX_TOKENS).contains(most));
         }
         let thinks = |message: &Message| match message {
             Message::Assistant { reasoning, .. } => thoughts::of(reasoning, &request.model).is_some(),
             _ => false,
         };
-        lessons.without_thoughts |= (names("thinking") || names("signature")) && request.messages.iter().any(thinks);
-        lessons.without_marks |= names("cache_control");
-        // What didn't help is not remembered.
-        lessons.without_choice |= request.tool_choice == ToolChoice::None && !request.tools.is_empty();
+        self.without_thoughts |= (names("thinking") || names("signature")) && request.messages.iter().any(thinks);
+        self.without_marks |= names("cache_control");
+        // A guess, where nothing is named. What didn't help is not remembered.
+        if *self == before {
+            self.without_choice |= request.tool_choice == ToolChoice::None && !request.tools.is_empty();
+        }
     }
+}
+
+/// From `exceed context limit: 190000 + 16384 > 200000`.
+fn room(said: &str) -> Option<u64> {
+    let said = said.replace("\\u003e", ">");
+    let (sum, limit) = said.split_once(" > ")?;
+    let (input, _) = sum.rsplit_once(" + ")?;
+    let input: u64 = input.rsplit(' ').next()?.parse().ok()?;
+    number_after(limit, "")?.checked_sub(input)
+}
+
+fn number_after(said: &str, words: &str) -> Option<u64> {
+    let (_, rest) = said.split_once(words)?;
+    rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
 }
 
 /// From `max_tokens: 16384 > 8192, which is the maximum allowed number of output tokens`.

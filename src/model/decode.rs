@@ -5,7 +5,7 @@ use std::{collections::VecDeque, fmt};
 
 use serde_json::Value;
 
-use super::{Completion, ModelError, ModelEvent, SseError, SseEvent, SseParser, refusal, scrub::Scrub};
+use super::{Completion, ModelError, ModelEvent, SseError, SseEvent, SseParser, ToolCall, refusal, scrub::Scrub};
 
 const MAX_EVENT_BYTES: usize = 8 << 20;
 
@@ -26,6 +26,13 @@ pub(super) trait Assemble: fmt::Debug {
 
 pub(super) fn broke_off() -> ModelError {
     ModelError::Unavailable("the stream broke off before the answer was complete".to_owned())
+}
+
+/// At the output limit the last call may have come without its arguments: it must not run as one that needs none.
+pub(super) fn leave_open(calls: &mut [ToolCall]) {
+    if let Some(call) = calls.last_mut().filter(|call| call.arguments == "{}") {
+        call.arguments = "{".to_owned();
+    }
 }
 
 #[derive(Debug)]

@@ -29,9 +29,11 @@ pub(super) trait Format: fmt::Debug + Send + Sync + 'static {
     type Lessons: Clone + Default + PartialEq + fmt::Debug + Send + Sync;
 
     fn body(request: &ModelRequest, lessons: &Self::Lessons) -> Result<Vec<u8>, serde_json::Error>;
-    fn assembler(model: &Arc<str>) -> Self::Assembler;
-    /// What a refusal teaches about the request that was refused.
-    fn learn(refusal: &str, request: &ModelRequest, lessons: &mut Self::Lessons);
+    fn assembler(request: &ModelRequest) -> Self::Assembler;
+    /// What a refusal teaches about the request that was refused. `said` is all of it, `error` what it comes to.
+    fn learn(said: &str, error: &ModelError, request: &ModelRequest, lessons: &mut Self::Lessons);
+    /// Adds to `kept` what holds for every conversation with the model; some lessons are one conversation's alone.
+    fn keep(lessons: Self::Lessons, kept: &mut Self::Lessons);
 }
 
 /// The way to one provider, with what was learnt about its models.
@@ -58,7 +60,9 @@ impl<F: Format> Line<F> {
 
     fn remember(&self, model: &Arc<str>, lessons: F::Lessons) {
         if lessons != F::Lessons::default() {
-            self.learnt.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(model), lessons);
+            let mut learnt = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
+            // Another conversation may have learnt something else meanwhile.
+            F::keep(lessons, learnt.entry(Arc::clone(model)).or_default());
         }
     }
 }
@@ -108,14 +112,12 @@ impl<F: Format> Exchange<F> {
             let Refused { error, said } = match self.line.endpoint.post(Bytes::from(body)).await {
                 Ok(answer) => {
                     self.line.remember(&request.model, lessons);
-                    return self.read(answer, &request.model);
+                    return self.read(answer, request);
                 }
                 Err(refused) => refused,
             };
             let known = lessons.clone();
-            if matches!(error, ModelError::Rejected(_)) {
-                F::learn(&said, request, &mut lessons);
-            }
+            F::learn(&said, &error, request, &mut lessons);
             if lessons == known {
                 return Err(error);
             }
@@ -123,11 +125,11 @@ impl<F: Format> Exchange<F> {
         }
     }
 
-    fn read(&self, answer: Answer, model: &Arc<str>) -> Result<Phase<F>, ModelError> {
+    fn read(&self, answer: Answer, request: &ModelRequest) -> Result<Phase<F>, ModelError> {
         if answer.is_web_page() {
             return Err(ModelError::Rejected("it answered with a web page: base_url is wrong".to_owned()));
         }
-        let decoder = Decoder::new(F::assembler(model), self.line.endpoint.scrub().clone());
+        let decoder = Decoder::new(F::assembler(request), self.line.endpoint.scrub().clone());
         Ok(Phase::Read(Box::new(Reading { answer, decoder, latest: None })))
     }
 }

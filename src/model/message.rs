@@ -66,7 +66,8 @@ pub enum ToolChoice {
 }
 
 /// `system`, `tools` and `messages` are the stable prefix: byte-identical from call to call, only ever extended.
-/// `reminder` changes from call to call and is sent last, as a user message that is never stored.
+/// `reminder` changes from call to call and is sent last, as a user message that is no part of the transcript. A provider
+/// whose thoughts are signed together with it keeps it beside them.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
     /// The provider's own name of the model.

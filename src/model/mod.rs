@@ -12,6 +12,7 @@ mod exchange;
 #[cfg(test)]
 mod loopback;
 mod message;
+mod names;
 mod openai;
 mod reference;
 mod refusal;

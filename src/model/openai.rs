@@ -2,6 +2,7 @@
 //! `wire`'s business, reading an answer `assemble`'s.
 
 mod assemble;
+mod by_turns;
 mod calls;
 mod reasoning;
 #[cfg(test)]
@@ -15,7 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::{
-    Message, ModelProvider, ModelRequest, ModelStream, ProviderSetup, Timeouts, ToolChoice,
+    Message, ModelError, ModelProvider, ModelRequest, ModelStream, ProviderSetup, Timeouts, ToolChoice,
     endpoint::{self, Endpoint},
     exchange::{Format, Line},
 };
@@ -73,6 +74,8 @@ struct Lessons {
     without_choice: bool,
     /// Some want back what the model thought, and some refuse it.
     without_reasoning: bool,
+    /// Some templates refuse two messages of a user in a row, or one behind a result.
+    by_turns: bool,
 }
 
 impl Format for ChatCompletions {
@@ -83,19 +86,36 @@ impl Format for ChatCompletions {
         wire::body(request, lessons)
     }
 
-    fn assembler(model: &Arc<str>) -> Assembler {
-        Assembler::new(Arc::clone(model))
+    fn assembler(request: &ModelRequest) -> Assembler {
+        Assembler::new(Arc::clone(&request.model))
     }
 
-    fn learn(refusal: &str, request: &ModelRequest, lessons: &mut Lessons) {
+    fn learn(said: &str, error: &ModelError, request: &ModelRequest, lessons: &mut Lessons) {
+        let before = lessons.clone();
+        // Some fail over it instead of refusing it.
+        if matches!(error, ModelError::Rejected(_) | ModelError::Unavailable(_)) {
+            lessons.by_turns |= said.contains("must alternate") || said.contains("after role 'tool'");
+        }
+        if !matches!(error, ModelError::Rejected(_)) {
+            return;
+        }
         // Such as "property 'stream_options' is unsupported", or a path `["body", "stream_options", "include_usage"]`.
-        lessons.without_usage |= refusal.contains("stream_options") || refusal.contains("include_usage");
-        // Some refuse it without a name, such as Zhipu with its code 1210. What didn't help is not remembered.
-        lessons.without_choice |= request.tool_choice == ToolChoice::None && !request.tools.is_empty();
+        lessons.without_usage |= said.contains("stream_options") || said.contains("include_usage");
         let thinks = |message: &Message| match message {
             Message::Assistant { reasoning, .. } => !reasoning::fields(reasoning, &request.model).is_empty(),
             _ => false,
         };
-        lessons.without_reasoning |= refusal.contains("reasoning") && request.messages.iter().any(thinks);
+        lessons.without_reasoning |= said.contains("reasoning") && request.messages.iter().any(thinks);
+        // Some refuse it without a name, such as Zhipu with its code 1210. What didn't help is not remembered.
+        if *lessons == before {
+            lessons.without_choice |= request.tool_choice == ToolChoice::None && !request.tools.is_empty();
+        }
+    }
+
+    fn keep(lessons: Lessons, kept: &mut Lessons) {
+        kept.without_usage |= lessons.without_usage;
+        kept.without_choice |= lessons.without_choice;
+        kept.without_reasoning |= lessons.without_reasoning;
+        kept.by_turns |= lessons.by_turns;
     }
 }

@@ -1,4 +1,8 @@
-//! Faults that bots like this one had in the field, each by its number: on Slack, in the stream of a model, in a thread.
+//! Faults that bots like this one had in the field, each by its number: on Slack and in a thread. Those of a model's stream
+//! are in `model`, that of a key in the log in `secrets`.
+
+mod model;
+mod secrets;
 
 use std::time::Duration;
 

@@ -25,12 +25,29 @@ const PIECE: usize = 60;
 
 /// What the models of a run said, in the order in which they said it.
 pub(super) struct Recording {
-    /// Milliseconds, then the rule.
-    rules: Vec<(i64, Value)>,
+    rules: Vec<Recorded>,
     /// Requests that a stop ended before there was an answer.
     unanswered: Vec<Value>,
     made_up: BTreeSet<String>,
 }
+
+struct Recorded {
+    /// Milliseconds.
+    at: i64,
+    /// Its words are another conversation's too.
+    vague: bool,
+    rule: Value,
+}
+
+/// What one conversation was asked, as a rule knows it again.
+#[derive(Clone, Default)]
+struct Asked {
+    words: Option<String>,
+    vague: bool,
+}
+
+/// What every conversation was asked: its persona, its session, the text.
+type Heard = Vec<(String, String, String)>;
 
 impl Recording {
     /// Reads the transcripts; the store must still be open.
@@ -38,9 +55,18 @@ impl Recording {
         let mut recording = Self { rules: Vec::new(), unanswered: Vec::new(), made_up: BTreeSet::new() };
         let interrupted = scenario.say.iter().any(|said| !said.after.is_zero());
         let longest = if interrupted { scenario.timeout } else { LONGEST_DELAY };
+        let mut sessions = Vec::new();
+        let mut heard = Heard::new();
         for session in store.sessions().all().await? {
             let rows = store.messages().transcript(&session.id).await?;
-            recording.session(&session.agent_id, &rows, longest);
+            let texts = rows.iter().filter_map(said);
+            heard.extend(texts.map(|text| (session.agent_id.clone(), session.id.clone(), text)));
+            sessions.push((session, rows));
+        }
+        for (session, rows) in sessions {
+            let others = heard.iter().filter(|(persona, id, _)| *persona == session.agent_id && *id != session.id);
+            let others: Vec<_> = others.map(|(.., text)| text.as_str()).collect();
+            recording.session(&session.agent_id, &rows, &others, longest);
             let mut stopped = BTreeSet::new();
             for turn in rows.iter().map(|row| &row.turn_id).collect::<BTreeSet<_>>() {
                 let status = store.turns().get(turn).await?.map(|turn| turn.status);
@@ -49,32 +75,36 @@ impl Recording {
                     stopped.insert(turn.clone());
                 }
             }
-            recording.stopped(&session.agent_id, rows.iter().filter(|row| stopped.contains(&row.turn_id)));
+            let rows = rows.iter().filter(|row| stopped.contains(&row.turn_id));
+            recording.stopped(&session.agent_id, rows, &others);
         }
-        recording.rules.sort_by_key(|(at, _)| *at);
+        // A rule that fits two conversations waits until the one that has a rule of its own has taken that.
+        recording.rules.sort_by_key(|recorded| (recorded.vague, recorded.at));
         Ok(recording)
     }
 
-    fn session(&mut self, persona: &str, rows: &[MessageRow], longest: Duration) {
+    fn session(&mut self, persona: &str, rows: &[MessageRow], others: &[&str], longest: Duration) {
         let mut step = 0;
-        let mut asked = None;
+        let mut asked = Asked::default();
         let mut before = None;
         for row in rows {
             match serde_json::from_str(&row.body) {
                 Ok(Message::Assistant { text, calls, .. }) if !(text.is_empty() && calls.is_empty()) => {
-                    let mut rule = json!({"when": when(persona, Some(step), asked.as_deref()), "times": 1});
+                    let mut rule = json!({"when": when(persona, Some(step), asked.words.as_deref()), "times": 1});
                     let took = row.created_at.saturating_sub(before.unwrap_or(row.created_at));
                     let took = Duration::from_millis(u64::try_from(took).unwrap_or_default()).min(longest);
                     if took >= Duration::from_millis(100) {
                         rule["delay"] = format!("{}ms", took.as_millis() / 100 * 100).into();
                     }
                     rule["reply"] = self.reply(text, &calls);
-                    self.rules.push((row.created_at, rule));
+                    self.rules.push(Recorded { at: row.created_at, vague: asked.vague, rule });
                     step += 1;
                 }
-                // What stood in the thread is shown before the question, whenever it was read.
-                Ok(Message::User { text, .. }) if row.kind == "user" => asked = words(&text),
-                _ => {}
+                _ => {
+                    if let Some(text) = said(row) {
+                        asked = words(&text, others);
+                    }
+                }
             }
             before = Some(row.created_at);
         }
@@ -99,10 +129,10 @@ impl Recording {
     }
 
     /// Whatever such a turn asked last may have been stopped before there was an answer.
-    fn stopped<'a>(&mut self, persona: &str, rows: impl Iterator<Item = &'a MessageRow>) {
-        for row in rows.filter(|row| row.kind == "user") {
-            let Ok(Message::User { text, .. }) = serde_json::from_str(&row.body) else { continue };
-            let rule = json!({"when": when(persona, None, words(&text).as_deref()), "fault": {"hang": true}});
+    fn stopped<'a>(&mut self, persona: &str, rows: impl Iterator<Item = &'a MessageRow>, others: &[&str]) {
+        for text in rows.filter_map(said) {
+            let words = words(&text, others).words;
+            let rule = json!({"when": when(persona, None, words.as_deref()), "fault": {"hang": true}});
             if !self.unanswered.contains(&rule) {
                 self.unanswered.push(rule);
             }
@@ -121,7 +151,7 @@ impl Recording {
         put("about", &json!(copied.get("about")))?;
         put("timeout", &json!(format!("{}s", played.took.as_secs() + 60)))?;
         put("expect", &expect(played))?;
-        let rules: Vec<_> = self.rules.into_iter().map(|(_, rule)| rule).chain(self.unanswered).collect();
+        let rules: Vec<_> = self.rules.into_iter().map(|recorded| recorded.rule).chain(self.unanswered).collect();
         put("model", &json!({"unknown_tools": self.made_up, "rules": rules}))?;
         for key in ["people", "rooms", "changes", "say", "telemetry"] {
             if let Some(value) = copied.get(key) {
@@ -147,10 +177,24 @@ fn when(persona: &str, step: Option<usize>, asked: Option<&str>) -> Value {
     when
 }
 
-/// The first words of a message that aren't the runtime's tags.
-fn words(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('<'))?;
-    Some(line.chars().take(WORDS).collect::<String>().trim_end().to_owned())
+/// What was said to the model. What stood in the thread is shown before the question, whenever it was read.
+fn said(row: &MessageRow) -> Option<String> {
+    match serde_json::from_str(&row.body) {
+        Ok(Message::User { text, .. }) if row.kind == "user" => Some(text),
+        _ => None,
+    }
+}
+
+/// The first words of a message that aren't the runtime's tags and that no other conversation was told: workers of one
+/// persona that are sent at the same time are told apart by nothing else.
+fn words(text: &str, others: &[&str]) -> Asked {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('<'));
+    let short = |line: &str| line.chars().take(WORDS).collect::<String>().trim_end().to_owned();
+    let own = |words: &String| !others.iter().any(|other| other.contains(words.as_str()));
+    match lines().map(short).find(own).or_else(|| lines().map(str::to_owned).find(own)) {
+        Some(words) => Asked { words: Some(words), vague: false },
+        None => Asked { words: lines().next().map(short), vague: true },
+    }
 }
 
 fn expect(played: &Played) -> Value {
@@ -196,7 +240,23 @@ mod tests {
     #[test]
     fn a_message_is_known_again_by_its_words_and_not_by_its_time() {
         let text = "<message from=\"Maya\" id=\"U0MAYA\" at=\"2026-03-01T09:12:00Z\">\nwhy is it slow?\n</message>";
-        assert_eq!(words(text).as_deref(), Some("why is it slow?"));
-        assert_eq!(words("<a>"), None);
+        assert_eq!(words(text, &[]).words.as_deref(), Some("why is it slow?"));
+        assert_eq!(words("<a>", &[]).words, None);
+    }
+
+    #[test]
+    fn conversations_that_begin_alike_are_told_apart_by_what_only_one_of_them_was_told() {
+        let long = |end: &str| format!("Look at the latency of every pod of the service that is called {end}");
+        let of = |text: &str, others: &[&str]| {
+            let Asked { words, vague } = words(text, others);
+            (words.unwrap_or_default(), vague)
+        };
+        let (a, b) = (long("checkout"), long("billing"));
+        assert_eq!(of(&a, &[&b]), (a.clone(), false));
+        let (a, b) = ("Look at errors.\nService: checkout", "Look at errors.\nService: billing");
+        assert_eq!(of(a, &[b]), ("Service: checkout".to_owned(), false));
+        // Part of the other's: it comes after that one's rule.
+        assert_eq!(of("Errors?", &["Errors? Of billing."]), ("Errors?".to_owned(), true));
+        assert_eq!(of("Errors? Of billing.", &["Errors?"]), ("Errors? Of billing.".to_owned(), false));
     }
 }

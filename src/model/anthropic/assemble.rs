@@ -12,12 +12,13 @@ use uuid::Uuid;
 use super::thoughts::Layout;
 use crate::model::{
     Completion, ModelError, ModelEvent, StopReason, ToolCall, Usage,
-    decode::{Assemble, broke_off},
+    decode::{Assemble, broke_off, leave_open},
 };
 
 #[derive(Debug)]
 pub(in crate::model) struct Assembler {
     model: Arc<str>,
+    reminder: Option<String>,
     /// In the order in which they began.
     blocks: Vec<Block>,
     /// Which block an index means now.
@@ -74,7 +75,20 @@ impl Counts {
 
 impl Assembler {
     pub(in crate::model) fn new(model: Arc<str>) -> Self {
-        Self { model, blocks: Vec::new(), places: BTreeMap::new(), stop: None, over: false, usage: Counts::default() }
+        Self {
+            model,
+            reminder: None,
+            blocks: Vec::new(),
+            places: BTreeMap::new(),
+            stop: None,
+            over: false,
+            usage: Counts::default(),
+        }
+    }
+
+    /// What the request ended with: its thoughts are signed together with it.
+    pub(super) fn reminded(self, reminder: Option<&str>) -> Self {
+        Self { reminder: reminder.filter(|text| !text.trim().is_empty()).map(str::to_owned), ..self }
     }
 
     fn begin(&mut self, index: u64, block: &Value, out: &mut VecDeque<ModelEvent>) {
@@ -224,10 +238,13 @@ impl Assemble for Assembler {
             }
         }
         let stop = self.stop(!calls.is_empty());
-        if stop == StopReason::Filtered {
+        match stop {
             // Cut in the middle of what it may not say.
-            calls.clear();
+            StopReason::Filtered => calls.clear(),
+            StopReason::Length => leave_open(&mut calls),
+            StopReason::End | StopReason::ToolCalls => {}
         }
-        Ok(Completion { text, reasoning: layout.finish(&self.model), calls, stop, usage: self.usage.usage() })
+        let reasoning = layout.finish(&self.model, self.reminder.as_deref());
+        Ok(Completion { text, reasoning, calls, stop, usage: self.usage.usage() })
     }
 }

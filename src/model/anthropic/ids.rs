@@ -1,19 +1,13 @@
-//! Ids and names of calls in the letters that the format allows. A call that another provider numbered keeps one id of ours
+//! Ids of calls in the letters that the format allows. A call that another provider numbered keeps one id of ours
 //! for ever, the same for the call and its result.
 
 use std::borrow::Cow;
-
-const LONGEST_NAME: usize = 64;
 
 /// Of ids that had to be written otherwise. No other id begins like this, so two never become one.
 const CODED: &str = "hex_";
 
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(is_allowed)
-}
-
-fn is_allowed(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 pub(super) fn id(id: &str) -> Cow<'_, str> {
@@ -22,16 +16,6 @@ pub(super) fn id(id: &str) -> Cow<'_, str> {
     }
     let hex = id.bytes().map(|byte| format!("{byte:02x}"));
     Cow::Owned(CODED.to_owned() + &hex.collect::<String>())
-}
-
-/// Names of our tools fit already; a name that a model made up may not.
-pub(super) fn name(name: &str) -> Cow<'_, str> {
-    if !name.is_empty() && name.len() <= LONGEST_NAME && is_plain(name) {
-        return Cow::Borrowed(name);
-    }
-    let letters = name.chars().map(|c| if c.is_ascii() && is_allowed(c as u8) { c } else { '_' });
-    let name: String = letters.take(LONGEST_NAME).collect();
-    if name.is_empty() { Cow::Borrowed("unnamed") } else { Cow::Owned(name) }
 }
 
 #[cfg(test)]
@@ -51,10 +35,6 @@ mod tests {
         ] {
             assert_eq!(id(given), expected);
         }
-        for (given, expected) in [("query_promql", "query_promql"), ("a.b c", "a_b_c"), ("", "unnamed"), ("é", "_")] {
-            assert_eq!(name(given), expected);
-        }
-        assert_eq!(name(&"x".repeat(100)).len(), LONGEST_NAME);
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{Anthropic, AnthropicConfig, most_tokens};
+use super::{Anthropic, AnthropicConfig, is_anthropics_own, most_tokens};
 use crate::{
     clock::FixedClock,
     model::{
@@ -73,11 +73,24 @@ async fn a_request_goes_to_the_right_place_with_its_key() {
         assert_eq!(outcome, yes());
         let (head, body) = sent(&mut server).await;
         assert!(head.starts_with("POST /v1/messages HTTP/1.1\r\n"), "{head}");
-        for line in [&format!("x-api-key: {KEY}"), "anthropic-version: 2023-06-01", "accept: text/event-stream"] {
+        let (key, bearer) = (format!("x-api-key: {KEY}"), format!("authorization: Bearer {KEY}"));
+        for line in [&key, &bearer, "anthropic-version: 2023-06-01", "accept: text/event-stream"] {
             assert!(head.lines().any(|l| l == line), "{line} is missing in {head}");
         }
-        assert!(!head.to_lowercase().contains("authorization"), "{head}");
         assert_eq!((&body["model"], &body["stream"]), (&json!("m"), &json!(true)));
+    }
+}
+
+#[test]
+fn only_servers_of_others_get_the_key_a_second_time() {
+    for (base, own) in [
+        ("https://api.anthropic.com", true),
+        ("https://anthropic.com/v1", true),
+        ("https://notanthropic.com", false),
+        ("https://api.anthropic.com.example.org", false),
+        ("http://127.0.0.1:8000", false),
+    ] {
+        assert_eq!(is_anthropics_own(&base.parse().unwrap()), own, "{base}");
     }
 }
 
@@ -106,8 +119,8 @@ async fn a_refusal_is_sorted_by_what_to_do_next() {
         (
             "400 Bad Request",
             "invalid_request_error",
-            "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000",
-            TooLong("HTTP 400: input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000".into()),
+            "input length and `max_tokens` exceed context limit: 199500 + 16384 > 200000",
+            TooLong("HTTP 400: input length and `max_tokens` exceed context limit: 199500 + 16384 > 200000".into()),
         ),
         (
             "400 Bad Request",
@@ -168,12 +181,89 @@ async fn a_model_that_can_write_less_is_asked_for_less() {
 }
 
 #[tokio::test]
-async fn thoughts_that_are_no_longer_taken_are_left_out() {
-    let mut request = request();
+async fn where_the_window_holds_question_and_answer_a_shorter_answer_is_asked_for() {
+    for (message, less) in [
+        ("input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000, decrease it", 10_000),
+        (
+            "This model's maximum context length is 8192 tokens. However, you requested 16504 tokens (120 in the messages, 16384 in the completion).",
+            2048,
+        ),
+        (
+            "'max_tokens' is too large: 16384. This model's maximum context length is 32768 tokens and your request has 20000 input tokens.",
+            4096,
+        ),
+    ] {
+        let (first, second) = learns(message, request()).await;
+        assert_eq!((&first["max_tokens"], &second["max_tokens"]), (&json!(16384), &json!(less)), "{message}");
+    }
+}
+
+fn refused_in(message: &str) -> Vec<Step> {
+    let body = json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}}).to_string();
+    refusal("400 Bad Request", "", &body)
+}
+
+#[tokio::test]
+async fn what_one_conversation_taught_is_not_held_against_another() {
+    let message = "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000";
+    let signature = "messages.1.content.0: Invalid `signature` in `thinking` block";
+    let scripts = vec![refused_in(message), answered(), answered(), refused_in(signature), answered(), answered()];
+    let mut server = Server::playing_each(scripts).await;
+    let provider = provider(&server.base_url, Some(KEY));
+    for request in [request(), request(), thoughtful(), thoughtful()] {
+        assert_eq!(provider.stream(request).collect::<Outcome>().await, yes());
+    }
+    let mut asked = Vec::new();
+    for _ in 0..6 {
+        let (_, body) = sent(&mut server).await;
+        asked.push((body["max_tokens"].clone(), body.to_string().contains("\"thinking\"")));
+    }
+    let asked: Vec<_> = asked.iter().map(|(most, thinks)| (most.as_u64().unwrap(), *thinks)).collect();
+    let whole = 16384;
+    assert_eq!(asked, [(whole, false), (10_000, false), (whole, false), (whole, true), (whole, false), (whole, true)]);
+}
+
+#[tokio::test]
+async fn what_two_conversations_learn_at_once_is_kept_both() {
+    let most = "max_tokens: 16384 > 8192, which is the maximum allowed number of output tokens for m";
+    let marks = "system.0.cache_control: Extra inputs are not permitted";
+    let scripts = vec![refused_in(most), answered(), refused_in(marks), answered(), answered()];
+    let mut server = Server::playing_each(scripts).await;
+    let provider = provider(&server.base_url, Some(KEY));
+    for _ in 0..3 {
+        assert_eq!(provider.stream(request()).collect::<Outcome>().await, yes());
+    }
+    let mut last = Value::Null;
+    for _ in 0..5 {
+        last = sent(&mut server).await.1;
+    }
+    assert_eq!((&last["max_tokens"], last.to_string().contains("cache_control")), (&json!(8192), false));
+}
+
+fn thoughtful() -> ModelRequest {
     let thought = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
     let reasoning = vec![json!({"model": "m", "blocks": [thought, {"text": 7}]})];
+    let mut request = request();
     request.messages.push(Message::Assistant { text: "Because".into(), reasoning, calls: vec![] });
     request.messages.push(Message::user("sure?"));
+    request
+}
+
+#[tokio::test]
+async fn a_signature_that_a_gateway_calls_a_rate_limit_is_left_out_too() {
+    let message = "messages.1.content.0: Invalid `signature` in `thinking` block";
+    let body = json!({"type": "error", "error": {"type": "rate_limit_error", "message": message}}).to_string();
+    let mut server = Server::playing_each(vec![refusal("429 Too Many Requests", "", &body), answered()]).await;
+    assert_eq!(server.answers(thoughtful()).await, yes());
+    let (_, first) = sent(&mut server).await;
+    let (_, second) = sent(&mut server).await;
+    assert!(first.to_string().contains("signature") && !second.to_string().contains("signature"));
+}
+
+#[tokio::test]
+async fn thoughts_that_are_no_longer_taken_are_left_out() {
+    let request = thoughtful();
+    let thought = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
     let message =
         "messages.1.content.0: Invalid `signature` in `thinking` block. It is bound to a different conversation.";
     let (first, second) = learns(message, request).await;

@@ -1,11 +1,13 @@
 //! How an answer that holds thoughts was laid out. They are signed, so they go back unchanged and in their old places, and
 //! only to the model that had them. Text and calls are kept once, in the message itself; here stands where they were.
+//! Newer models sign a thought together with all that stood before it, so the reminder it came after is kept with it.
 
 use serde_json::{Map, Value, json};
 
 use crate::model::ToolCall;
 
 const BLOCKS: &str = "blocks";
+const REMINDER: &str = "reminder";
 
 #[derive(Debug)]
 pub(super) enum Place<'a> {
@@ -36,14 +38,26 @@ impl Layout {
     }
 
     /// For `Message::Assistant::reasoning`; nothing if there was none.
-    pub(super) fn finish(self, model: &str) -> Vec<Value> {
-        if self.thinks { vec![json!({"model": model, BLOCKS: self.blocks})] } else { Vec::new() }
+    pub(super) fn finish(self, model: &str, reminder: Option<&str>) -> Vec<Value> {
+        if !self.thinks {
+            return Vec::new();
+        }
+        let mut kept = json!({"model": model, BLOCKS: self.blocks});
+        if let Some(reminder) = reminder {
+            kept[REMINDER] = reminder.into();
+        }
+        vec![kept]
     }
 }
 
 pub(super) fn of<'a>(reasoning: &'a [Value], model: &str) -> Option<&'a [Value]> {
     let own = reasoning.iter().filter(|kept| kept["model"] == model);
     own.filter_map(|kept| kept.get(BLOCKS)?.as_array()).map(Vec::as_slice).next()
+}
+
+/// What stood last before the answer.
+pub(super) fn reminder<'a>(reasoning: &'a [Value], model: &str) -> Option<&'a str> {
+    reasoning.iter().filter(|kept| kept["model"] == model).find_map(|kept| kept.get(REMINDER)?.as_str())
 }
 
 /// The message in its old order. `None` if it is not the answer that was noted.

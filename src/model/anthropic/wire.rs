@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Lessons, MAX_TOKENS, ids,
+    Lessons, ids,
     thoughts::{self, Place},
 };
-use crate::model::{Image, Message, ModelRequest, ToolCall, ToolChoice, ToolSpec};
+use crate::model::{Image, Message, ModelRequest, ToolCall, ToolChoice, ToolSpec, names};
 
 /// A conversation begins with its user.
 const NO_BEGINNING: &str = "(The beginning of this conversation is missing.)";
@@ -121,16 +121,17 @@ impl<'a> Body<'a> {
         if !lessons.without_marks {
             let last = tools.last_mut().map(|tool| &mut tool.cache_control);
             let last = last.into_iter().chain(system.last_mut().map(|block| &mut block.cache_control));
-            for mark in last.chain(history.last_stable()) {
+            for mark in last {
                 *mark = Some(Mark::Ephemeral);
             }
+            history.mark();
         }
         // Behind the last mark: it is another one each time.
         history.push(Role::User, request.reminder.as_deref().and_then(text));
         let forbids = request.tool_choice == ToolChoice::None && !request.tools.is_empty();
         Self {
             model: &request.model,
-            max_tokens: lessons.max_tokens.unwrap_or(MAX_TOKENS),
+            max_tokens: lessons.asked(),
             stream: true,
             tools,
             tool_choice: (forbids && !lessons.without_choice).then_some(Choice::None),
@@ -150,6 +151,8 @@ impl<'a> Tool<'a> {
 #[derive(Default)]
 struct History<'a> {
     turns: Vec<Turn<'a>>,
+    /// The end of what the newest answer answers, as turn and block.
+    answered: Option<(usize, usize)>,
 }
 
 impl<'a> History<'a> {
@@ -160,7 +163,15 @@ impl<'a> History<'a> {
             }
             Message::Assistant { text, reasoning, calls } => {
                 let kept = thoughts::of(reasoning, model).filter(|_| !lessons.without_thoughts);
-                self.push(Role::Assistant, said(kept, text, calls));
+                let blocks = said(kept, text, calls);
+                if blocks.is_empty() {
+                    return;
+                }
+                self.answered = self.end();
+                if blocks.iter().any(|block| matches!(block, Block::Thought(_))) {
+                    self.push(Role::User, thoughts::reminder(reasoning, model).and_then(self::text));
+                }
+                self.push(Role::Assistant, blocks);
             }
             Message::Tool { call_id, name: _, text: result } => {
                 let content = Some(&**result).filter(|result| !result.trim().is_empty());
@@ -191,9 +202,20 @@ impl<'a> History<'a> {
         }
     }
 
-    fn last_stable(&mut self) -> Option<&mut Option<Mark>> {
-        let blocks = self.turns.iter_mut().rev().flat_map(|turn| turn.content.iter_mut().rev());
-        blocks.filter(|block| !matches!(block.what, Block::Thought(_))).map(|block| &mut block.cache_control).next()
+    /// The last block; an answer never ends with a thought.
+    fn end(&self) -> Option<(usize, usize)> {
+        let turn = self.turns.last()?;
+        Some((self.turns.len() - 1, turn.content.len().checked_sub(1)?))
+    }
+
+    /// The end, for the next request, and the end of the request before this one: a step of many calls has more blocks than
+    /// the cache is searched backwards for.
+    fn mark(&mut self) {
+        for (turn, block) in self.answered.into_iter().chain(self.end()) {
+            if let Some(block) = self.turns.get_mut(turn).and_then(|turn| turn.content.get_mut(block)) {
+                block.cache_control = Some(Mark::Ephemeral);
+            }
+        }
     }
 }
 
@@ -220,7 +242,7 @@ impl<'a> Block<'a> {
     }
 
     fn call(call: &'a ToolCall) -> Self {
-        Self::ToolUse { id: ids::id(&call.id), name: ids::name(&call.name), input: input(&call.arguments) }
+        Self::ToolUse { id: ids::id(&call.id), name: names::fit(&call.name), input: input(&call.arguments) }
     }
 }
 

@@ -85,7 +85,7 @@ fn a_request_is_written_whole() {
         "messages": [
             {"role": "user", "content": [
                 {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
-                {"type": "text", "text": "why?"},
+                {"type": "text", "text": "why?", "cache_control": {"type": "ephemeral"}},
             ]},
             {"role": "assistant", "content": [
                 thought("hm"),
@@ -120,7 +120,13 @@ fn what_is_not_there_is_not_written() {
 fn what_a_server_does_not_take_is_left_out() {
     let mut request = request(vec![Message::user("why?"), thoughtful(), result("c1", "1")]);
     request.tool_choice = ToolChoice::None;
-    let lessons = Lessons { max_tokens: Some(4096), without_thoughts: true, without_marks: true, without_choice: true };
+    let lessons = Lessons {
+        max_tokens: Some(8192),
+        room: Some(4096),
+        without_thoughts: true,
+        without_marks: true,
+        without_choice: true,
+    };
     let body = written_with(&request, &lessons);
     assert_eq!((&body["max_tokens"], body.get("tool_choice")), (&json!(4096), None));
     assert!(!body.to_string().contains("cache_control"), "{body}");
@@ -215,7 +221,8 @@ fn any_turn() -> impl Strategy<Value = Vec<Message>> {
             let made = calls.iter().enumerate().map(|(number, (arguments, _))| call(&id(number), arguments));
             let mut blocks = vec![thought("hm"), json!({"text": text.len()})];
             blocks.extend((0..calls.len()).map(|number| json!({"call": number})));
-            let reasoning = if thinks { vec![json!({"model": "m", "blocks": blocks})] } else { vec![] };
+            let kept = json!({"model": "m", "blocks": blocks, "reminder": text});
+            let reasoning = if thinks { vec![kept] } else { vec![] };
             turn.push(assistant(&text, reasoning, made.collect()));
             turn.extend(calls.iter().enumerate().map(|(number, (_, text))| result(&id(number), text)));
         }
@@ -228,6 +235,38 @@ fn blocks(request: &ModelRequest) -> Vec<String> {
     let body = written_with(request, &Lessons { without_marks: true, ..Lessons::default() });
     let turns = body["messages"].as_array().unwrap().iter();
     turns.flat_map(|turn| turn["content"].as_array().unwrap().iter().map(|b| format!("{} {b}", turn["role"]))).collect()
+}
+
+#[test]
+fn a_thought_comes_back_behind_all_that_stood_before_it_also_the_reminder() {
+    let mut first = request(vec![Message::user("why?")]);
+    first.reminder = Some("2 steps left".into());
+    let kept = json!({"model": "m", "blocks": [thought("hm"), {"call": 0}], "reminder": "2 steps left"});
+    let answer = assistant("", vec![kept], vec![call("c1", "{}")]);
+    let mut second = request(vec![Message::user("why?"), answer, result("c1", "1")]);
+    second.reminder = Some("1 step left".into());
+    let (first, later) = (blocks(&first), blocks(&second));
+    assert!(later.starts_with(&first), "{later:#?}");
+    assert!(later[first.len()].contains("thinking") && later.last().unwrap().contains("1 step left"), "{later:#?}");
+    // Another model gets neither.
+    second.model = "other".into();
+    assert!(!blocks(&second).concat().contains("2 steps left"));
+}
+
+#[test]
+fn what_an_earlier_request_kept_in_the_cache_is_marked_again_however_much_came_since() {
+    let calls: Vec<_> = (0..30).map(|n| call(&format!("c{n}"), "{}")).collect();
+    let results = (0..30).map(|n| result(&format!("c{n}"), "1"));
+    let mut history = vec![Message::user("why?"), assistant("", vec![], calls)];
+    history.extend(results);
+    let mut request = request(history);
+    request.reminder = Some("1 step left".into());
+    let body = written(&request);
+    let marked = |turn: usize| {
+        let blocks = body["messages"][turn]["content"].as_array().unwrap().iter().enumerate();
+        blocks.filter(|(_, block)| block["cache_control"].is_object()).map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    assert_eq!([marked(0), marked(1), marked(2)], [vec![0], vec![], vec![29]]);
 }
 
 fn marks(value: &Value) -> usize {

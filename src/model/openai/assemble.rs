@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{calls::Calls, reasoning::Reasoning};
 use crate::model::{
     Completion, ModelError, ModelEvent, StopReason, Usage,
-    decode::{Assemble, broke_off},
+    decode::{Assemble, broke_off, leave_open},
 };
 
 #[derive(Debug)]
@@ -134,7 +134,13 @@ impl Assemble for Assembler {
             _ if self.calls.is_empty() => StopReason::End,
             _ => StopReason::ToolCalls,
         };
-        let (calls, extras) = self.calls.finish()?;
+        let (mut calls, extras) = self.calls.finish()?;
+        match stop {
+            // Cut in the middle of what it may not say.
+            StopReason::Filtered => calls.clear(),
+            StopReason::Length => leave_open(&mut calls),
+            StopReason::End | StopReason::ToolCalls => {}
+        }
         let reasoning = self.reasoning.finish(&self.model, extras);
         Ok(Completion { text: self.text, reasoning, calls, stop, usage: self.usage })
     }

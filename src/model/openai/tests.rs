@@ -11,7 +11,8 @@ use super::{OpenAi, OpenAiConfig};
 use crate::{
     clock::FixedClock,
     model::{
-        Completion, Message, ModelError, ModelEvent, ModelProvider, StopReason, Timeouts, ToolChoice, ToolSpec, Usage,
+        Completion, Message, ModelError, ModelEvent, ModelProvider, StopReason, Timeouts, ToolCall, ToolChoice,
+        ToolSpec, Usage,
         loopback::{CHUNKED, KEY, LONG, PASSWORD, SHORT, STREAM, Server, Step, chunked, refusal, request, told},
     },
 };
@@ -251,6 +252,37 @@ async fn a_server_that_knows_no_forbidding_is_asked_without() {
     assert_eq!(body(&mut server).await["tool_choice"], "none");
     let second = body(&mut server).await;
     assert_eq!((second.get("tool_choice"), second.get("tools")), (None, None));
+}
+
+#[tokio::test]
+async fn a_template_that_wants_roles_by_turns_gets_them() {
+    let words = "After the optional system message, conversation roles must alternate user and assistant roles.";
+    let mistral = "Unexpected role 'user' after role 'tool'";
+    for (status, message) in
+        [("400 Bad Request", words), ("500 Internal Server Error", words), ("400 Bad Request", mistral)]
+    {
+        let refused = json!({"error": {"message": message, "type": "invalid_request_error"}}).to_string();
+        let mut server = Server::playing_each(vec![refusal(status, "", &refused), answered("yes")]).await;
+        let mut request = request();
+        let call = ToolCall { id: "c".into(), name: "query".into(), arguments: "{}".into() };
+        request.messages.extend([
+            Message::user("quick!"),
+            Message::Assistant { text: String::new(), reasoning: vec![], calls: vec![call] },
+            Message::Tool { call_id: "c".into(), name: "query".into(), text: "up".into() },
+        ]);
+        request.reminder = Some("1 step left".into());
+        let outcome: Vec<_> = server.provider(LONG, LONG).stream(request).collect().await;
+        assert_eq!(outcome, [text("yes"), done("yes")]);
+        let roles = |body: &Value| {
+            let messages = body["messages"].as_array().unwrap().iter();
+            messages.map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(roles(&body(&mut server).await), ["system", "user", "user", "assistant", "tool", "user"]);
+        let second = body(&mut server).await;
+        assert_eq!(roles(&second), ["system", "user", "assistant", "tool"]);
+        let contents = [&second["messages"][1]["content"], &second["messages"][3]["content"]];
+        assert_eq!(contents, ["why?\n\nquick!", "up\n\n1 step left"]);
+    }
 }
 
 #[tokio::test]

@@ -1,13 +1,18 @@
 //! Writes a request as chat-completions JSON. The same request always gives the same bytes, and a longer history only ever
 //! adds to the messages: providers cache by prefix.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Lessons, reasoning};
-use crate::model::{Image, Message, ModelRequest, ToolCall, ToolChoice, ToolSpec};
+use super::{Lessons, by_turns, reasoning};
+use crate::model::{Image, Message, ModelRequest, ToolCall, ToolChoice, ToolSpec, names};
 
 pub(super) fn body(request: &ModelRequest, lessons: &Lessons) -> Result<Vec<u8>, serde_json::Error> {
+    if lessons.by_turns {
+        return serde_json::to_vec(&Body::of(&by_turns::fold(request), lessons));
+    }
     serde_json::to_vec(&Body::of(request, lessons))
 }
 
@@ -102,7 +107,7 @@ struct Call<'a> {
 
 #[derive(Serialize)]
 struct Function<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     arguments: &'a str,
 }
 
@@ -149,7 +154,7 @@ impl<'a> Call<'a> {
         Self {
             id: &call.id,
             kind: "function",
-            function: Function { name: &call.name, arguments },
+            function: Function { name: names::fit(&call.name), arguments },
             extra_content: reasoning::extra(reasoning, model, &call.id),
         }
     }
@@ -265,7 +270,7 @@ mod tests {
     fn what_a_server_does_not_take_is_left_out() {
         let mut request = request(vec![user("hi")]);
         request.tool_choice = ToolChoice::None;
-        let lessons = Lessons { without_usage: true, without_choice: true, without_reasoning: true };
+        let lessons = Lessons { without_usage: true, without_choice: true, without_reasoning: true, by_turns: false };
         let whole = written(&request);
         let less: Value = serde_json::from_slice(&body(&request, &lessons).unwrap()).unwrap();
         let keys = |body: &Value| body.as_object().unwrap().keys().cloned().collect::<Vec<_>>();

@@ -140,6 +140,11 @@ pub(super) fn cases() -> Vec<Recorded> {
         Ok(Completion { stop: StopReason::Length, ..calls(&[("a", "logs", "{\"s\"")]) }),
     );
     add(
+        "a call that the output limit left without its input",
+        sent(&[vec![start()], block(0, &tool("a", "logs"), &[writes("")]), end("max_tokens")]),
+        Ok(Completion { stop: StopReason::Length, ..calls(&[("a", "logs", "{")]) }),
+    );
+    add(
         "calls without ids, or with the same",
         sent(&[
             vec![start()],

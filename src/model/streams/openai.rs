@@ -73,6 +73,17 @@ pub(super) fn cases() -> Vec<Recorded> {
         Ok(Completion { stop: StopReason::Length, ..text("ye") }),
     );
     add("filtered", done(&[finish("content_filter")]), Ok(Completion { stop: StopReason::Filtered, ..text("") }));
+    let begun = json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "logs", "arguments": ""}}]});
+    add(
+        "filtered in the middle of a call",
+        done(&[delta(begun.clone()), finish("content_filter")]),
+        Ok(Completion { stop: StopReason::Filtered, ..text("") }),
+    );
+    add(
+        "a call that the output limit left without its arguments",
+        done(&[delta(begun), finish("length")]),
+        Ok(Completion { stop: StopReason::Length, ..calls(&[("a", "logs", "{")]) }),
+    );
     add("an unknown finish reason", done(&[delta(json!({"content": "yes"})), finish("eos")]), Ok(text("yes")));
     add("an empty answer", done(&[finish("stop")]), Ok(text("")));
     add(

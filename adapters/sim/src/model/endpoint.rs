@@ -79,7 +79,7 @@ async fn complete(dialect: Dialect, State(shared): State<Arc<Shared>>, headers: 
         };
         let answer = Answer::new(&rule.reply, state.answers, asked.model(), text.len(), next_call);
         if dialect == Dialect::Messages {
-            state.thoughts.keep(&answer);
+            state.thoughts.keep(&answer, &body);
         }
         state.open += 1;
         Ok((rule, answer))

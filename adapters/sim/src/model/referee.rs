@@ -77,6 +77,9 @@ fn check_assistant<'m>(
             return Err(format!("call {id} must be of type function"));
         }
         let name = call["function"]["name"].as_str().ok_or_else(|| format!("call {id} without a name"))?;
+        if !fits(name) {
+            return Err(format!("call {id}: expected a name that matches '^[a-zA-Z0-9_-]{{1,64}}$', got {name:?}"));
+        }
         if !call["function"]["arguments"].is_string() {
             return Err(format!("the arguments of call {id} must be a string"));
         }
@@ -88,6 +91,10 @@ fn check_assistant<'m>(
     Ok(open)
 }
 
+fn fits(name: &str) -> bool {
+    (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
 fn check_tools(tools: &Value) -> Result<HashSet<&str>, String> {
     let list = match tools {
         Value::Null => return Ok(HashSet::new()),
@@ -97,10 +104,7 @@ fn check_tools(tools: &Value) -> Result<HashSet<&str>, String> {
     let mut names = HashSet::new();
     for (at, tool) in list.iter().enumerate() {
         let function = &tool["function"];
-        let fits = |name: &&str| {
-            (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-        };
-        let name = function["name"].as_str().filter(fits);
+        let name = function["name"].as_str().filter(|name| fits(name));
         let description = function.get("description").is_none_or(Value::is_string);
         let parameters = function.get("parameters").is_none_or(|schema| schema["type"] == "object");
         match name {

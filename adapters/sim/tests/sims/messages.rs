@@ -190,10 +190,14 @@ async fn thoughts_must_come_back_as_they_were() {
     assert_eq!(refused(&model, &next(changed)).await.0, 400);
     let left_out = refused(&model, &next(json!([content[1]]))).await;
     assert!(left_out.1.contains("must come back"), "{left_out:?}");
+    let mut elsewhere = next(content.clone());
+    elsewhere["messages"][0]["content"][0]["text"] = "how?".into();
+    let bound = refused(&model, &elsewhere).await;
+    assert!(bound.1.contains("bound to a different conversation"), "{bound:?}");
     let mut other = next(json!([content[1]]));
     other["model"] = "another".into();
     assert_eq!(ask(&model, &other).await.status(), 200);
-    assert_eq!(model.complaints().len(), 2);
+    assert_eq!(model.complaints().len(), 3);
 }
 
 #[tokio::test]

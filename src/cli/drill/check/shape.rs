@@ -1,5 +1,7 @@
 //! Which keys there are and what each holds: unknown and missing keys, and values of the wrong kind.
 
+use std::time::Duration;
+
 use serde_yaml::Value;
 
 use super::{Node, Problem, near::nearest};
@@ -24,6 +26,10 @@ enum Shape {
     Model,
     Any,
 }
+
+/// Nobody waits longer, and clocks have an end.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST_BEFORE: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
 
 struct Field {
     name: &'static str,
@@ -149,7 +155,8 @@ fn fits(shape: &Shape, node: &Node<'_>, problems: &mut Vec<Problem>) {
         |what: &str| problems.push(Problem::new(node, format!("expected {what}, got {}", kind(node.value))));
     match shape {
         Any => {}
-        Text if node.text().is_some() => {}
+        Text if node.text().is_some_and(|text| !text.contains(is_for_terminals)) => {}
+        Text if node.text().is_some() => expected("a text without control characters"),
         // The most usual of these mistakes, and its cure.
         Text if !matches!(node.value, Value::Mapping(_) | Value::Sequence(_) | Value::Null) => {
             expected("a text: put quotes round it")
@@ -164,9 +171,9 @@ fn fits(shape: &Shape, node: &Node<'_>, problems: &mut Vec<Problem>) {
         Count => expected("a whole number"),
         Flag if node.value.is_bool() => {}
         Flag => expected("true or false"),
-        Span if node.text().is_some_and(|text| humantime::parse_duration(text).is_ok()) => {}
+        Span if node.text().and_then(|text| humantime::parse_duration(text).ok()).is_some_and(|it| it <= LONGEST) => {}
         SimSpan if node.text().is_some_and(is_sim_span) => {}
-        Span | SimSpan => expected("a length of time such as 300ms, 2s or 1m"),
+        Span | SimSpan => expected("a length of time such as 300ms, 2s or 1m, a day at most"),
         Before if node.text().is_some_and(|text| before(text).is_some()) => {}
         Before => expected("a time before the start such as -16m"),
         List(of) if node.value.is_sequence() => node.items().iter().for_each(|item| fits(of, item, problems)),
@@ -213,12 +220,19 @@ fn kind(value: &Value) -> String {
     }
 }
 
-fn before(text: &str) -> Option<std::time::Duration> {
-    humantime::parse_duration(text.strip_prefix('-')?).ok()
+fn before(text: &str) -> Option<Duration> {
+    humantime::parse_duration(text.strip_prefix('-')?).ok().filter(|before| *before <= LONGEST_BEFORE)
 }
 
 fn is_sim_span(text: &str) -> bool {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    number.parse::<f64>().is_ok() && ["ms", "s", "m", "h", "d"].contains(&unit.trim())
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)];
+    let unit = units.iter().find(|(name, _)| *name == unit.trim());
+    number.parse::<f64>().ok().zip(unit).is_some_and(|(number, (_, unit))| number * unit <= LONGEST.as_secs_f64())
+}
+
+/// What a terminal would obey instead of showing it.
+fn is_for_terminals(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\r' | '\t')
 }

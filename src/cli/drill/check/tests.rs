@@ -84,12 +84,12 @@ fn each_mistake_is_told_with_its_place_and_what_was_meant() {
         (
             "after: 2s",
             "after: soon",
-            r#"f:20:12: say[1].after: expected a length of time such as 300ms, 2s or 1m, got "soon""#,
+            r#"f:20:12: say[1].after: expected a length of time such as 300ms, 2s or 1m, a day at most, got "soon""#,
         ),
         (
             "delay: 300ms",
             "delay: 300",
-            "f:26:14: model.rules[0].delay: expected a length of time such as 300ms, 2s or 1m, got 300",
+            "f:26:14: model.rules[0].delay: expected a length of time such as 300ms, 2s or 1m, a day at most, got 300",
         ),
         ("-16m", "16m", r#"f:10:11: changes[0].time: expected a time before the start such as -16m, got "16m""#),
         ("placeholder:", "place_holder:", r#"f:38:3: expect.place_holder: unknown key (did you mean "placeholder"?)"#),
@@ -155,4 +155,18 @@ fn all_mistakes_are_told_at_once_in_the_order_of_the_file() {
         places,
         ["f:11:11 changes[0].kind", "f:17:5 say[1].persona", "f:17:5 say[1]", "f:40:19 expect.final_contains"]
     );
+}
+
+#[test]
+fn a_file_from_elsewhere_can_neither_stop_the_clock_nor_write_on_the_terminal() {
+    for (good, bad, expected) in [
+        ("after: 2s", "after: 584942417355y", "a day at most"),
+        ("delay: 300ms", "delay: 99999999999999999999999d", "a day at most"),
+        ("time: -16m", "time: -584942417355y", "a time before the start such as -16m"),
+        ("about: nothing much", "about: \"\\e]0;gone\\a\"", "a text without control characters"),
+        ("name: Maya", "name: \"Maya\\e[2J\"", "a text without control characters"),
+    ] {
+        let told = told(&GOOD.replacen(good, bad, 1));
+        assert!(told.contains(expected) && !told.contains('\u{1b}'), "{bad}: {told}");
+    }
 }

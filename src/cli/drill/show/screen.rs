@@ -37,7 +37,9 @@ pub(super) fn wanted() -> bool {
 impl Screen {
     /// Its panic hook gives the terminal back before the panic is told.
     pub(super) fn open(title: String) -> io::Result<Self> {
-        Ok(Self { terminal: ratatui::try_init()?, title, last: None })
+        // What fails half-way leaves no raw terminal behind.
+        let terminal = ratatui::try_init().inspect_err(|_| drop(ratatui::try_restore()))?;
+        Ok(Self { terminal, title, last: None })
     }
 
     /// A terminal that can't be written to any more is no reason to end the drill.

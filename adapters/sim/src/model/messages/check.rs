@@ -80,7 +80,7 @@ impl<'s> Check<'s> {
                 check_results(&blocks, std::mem::take(&mut open)).map_err(fault)?;
             } else {
                 open = self.calls(&blocks, tools, &mut ids).map_err(fault)?;
-                self.thoughts.check(model, &blocks).map_err(fault)?;
+                self.thoughts.check(model, &blocks, &messages[..at]).map_err(fault)?;
             }
         }
         match messages.last() {

@@ -1,4 +1,5 @@
-//! What the model thought beside its answers. Anthropic signs it and refuses a history in which it was changed.
+//! What the model thought beside its answers. Anthropic signs it and refuses a history in which it was changed; its newer
+//! models sign it together with everything that stood before it.
 
 use serde_json::Value;
 
@@ -15,10 +16,12 @@ struct Thought {
     /// What tells the answer apart: the ids of its calls, or else its text.
     answer: Vec<String>,
     blocks: Vec<Value>,
+    /// The request that it answered, without its marks.
+    before: Vec<Value>,
 }
 
 impl Thoughts {
-    pub(crate) fn keep(&mut self, answer: &Answer) {
+    pub(crate) fn keep(&mut self, answer: &Answer, request: &Value) {
         if answer.thinking.is_none() {
             return;
         }
@@ -27,16 +30,26 @@ impl Thoughts {
             model: answer.model.clone(),
             answer: key(&blocks),
             blocks: blocks.into_iter().filter(is_thinking).collect(),
+            before: request["messages"].as_array().map(|messages| unmarked(messages)).unwrap_or_default(),
         };
         self.answers.push(thought);
     }
 
-    /// `blocks` is an assistant message of a request.
-    pub(super) fn check(&self, model: &str, blocks: &[Value]) -> Result<(), String> {
+    /// `blocks` is an assistant message of a request, `before` all messages before it.
+    pub(super) fn check(&self, model: &str, blocks: &[Value], before: &[Value]) -> Result<(), String> {
         let brought: Vec<&Value> = blocks.iter().filter(|block| is_thinking(block)).collect();
         let known = |block: &Value| self.answers.iter().any(|answer| answer.blocks.contains(block));
         if brought.iter().any(|block| !known(block)) {
             return Err("Invalid `signature` in `thinking` block".to_owned());
+        }
+        if !brought.is_empty() {
+            let before = unmarked(before);
+            let made = |answer: &&Thought| answer.blocks.iter().any(|block| brought.contains(&block));
+            if !self.answers.iter().filter(made).any(|answer| answer.before == before) {
+                return Err(
+                    "Invalid `signature` in `thinking` block: it is bound to a different conversation".to_owned()
+                );
+            }
         }
         let key = key(blocks);
         let mut made = self.answers.iter().filter(|answer| answer.model == model && answer.answer == key).peekable();
@@ -46,6 +59,15 @@ impl Thoughts {
         }
         Err("`thinking` blocks must come back as they were in the original response".to_owned())
     }
+}
+
+fn unmarked(messages: &[Value]) -> Vec<Value> {
+    let mut messages = messages.to_vec();
+    let blocks = messages.iter_mut().filter_map(|message| message["content"].as_array_mut()).flatten();
+    for block in blocks.filter_map(Value::as_object_mut) {
+        block.remove("cache_control");
+    }
+    messages
 }
 
 fn key(blocks: &[Value]) -> Vec<String> {
