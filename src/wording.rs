@@ -106,10 +106,12 @@ pub fn button_expired() -> String {
     "This button is no longer valid. Mention me in the thread if you still need what it was for.".into()
 }
 
-/// A slash command carries no thread, and the answer belongs into one.
-pub fn command_help() -> String {
-    "I answer in threads. Write a message that mentions me with your question, in a channel or in the thread of an alert."
-        .into()
+/// A slash command carries no thread, and the answer belongs into one. `question` is what she typed behind the command.
+pub fn command_help(mention: &str, question: &str) -> String {
+    let question = if question.is_empty() { "what you want to know" } else { question };
+    format!(
+        "I answer in threads. Send this as a message, in a channel or in the thread of an alert: {mention} {question}"
+    )
 }
 
 /// In a drill that goes on after its last recorded answer.

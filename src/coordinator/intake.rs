@@ -27,6 +27,8 @@ use crate::{
     wording,
 };
 
+/// How much of what was typed behind a command is given back.
+const COMMAND_CHARS: usize = 1_000;
 /// A refused person is told once in this time.
 const REFUSAL_EVERY_MS: i64 = 60 * 60 * 1000;
 /// People and rooms whose refusal is remembered.
@@ -303,7 +305,11 @@ impl Deliver for Intake {
         }
         match aside.act {
             Act::Click { .. } => wording::button_expired(),
-            Act::Command { .. } => wording::command_help(),
+            Act::Command { text, us, .. } => {
+                let channel = self.services.channels.get(&aside.conversation.channel);
+                let mention = channel.map(|channel| channel.outlet.adapter().mention(&us)).unwrap_or_default();
+                wording::command_help(&mention, &watchfloor_channel::text::one_line(&text, COMMAND_CHARS))
+            }
         }
     }
 }

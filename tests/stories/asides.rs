@@ -7,7 +7,7 @@ use crate::{
 
 const EVE: &str = "U0EVE";
 const EXPIRED: &str = "This button is no longer valid. Mention me in the thread if you still need what it was for.";
-const HELP: &str = "I answer in threads. Write a message that mentions me with your question, in a channel or in the thread of an alert.";
+const HELP: &str = "I answer in threads. Send this as a message, in a channel or in the thread of an alert: <@U0BOT> ";
 
 async fn on_both_transports() -> [Stage; 2] {
     let setting = || Setting::default().rules([watchfloor_sim::model::Rule::reply("Yes.")]);
@@ -34,13 +34,13 @@ async fn a_click_on_a_button_that_nobody_knows_is_answered_for_that_person_alone
 }
 
 #[tokio::test]
-async fn a_slash_command_is_told_where_answers_are_given() {
+async fn a_slash_command_is_told_what_to_type_where() {
     for stage in on_both_transports().await {
-        stage.slack.slash(ALICE, ROOM, "/watchfloor", "why is checkout slow?").await;
-        assert_eq!(stage.slack.next_ephemeral(ALICE).await.text(), HELP);
+        stage.slack.slash(ALICE, ROOM, "/watchfloor", "why is a < b?").await;
+        assert_eq!(stage.slack.next_ephemeral(ALICE).await.text(), format!("{HELP}why is a &lt; b?"));
         stage.slack.kick_bot(ROOM).await;
         stage.slack.slash(ALICE, ROOM, "/watchfloor", "").await;
-        assert_eq!(stage.slack.next_ephemeral(ALICE).await.text(), HELP);
+        assert_eq!(stage.slack.next_ephemeral(ALICE).await.text(), format!("{HELP}what you want to know"));
         assert_eq!(stage.tally().await.turns, 0);
         stage.done().await;
     }

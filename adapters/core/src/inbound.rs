@@ -107,7 +107,8 @@ pub enum Act {
     /// A button under a message of ours.
     Click { message: MessageId, action: String, value: String },
     /// A command that the platform offers outside of threads, such as Slack's `/watchfloor`.
-    Command { name: String, text: String },
+    /// `us` is our own id there, for [`crate::ChannelAdapter::mention`].
+    Command { name: String, text: String, us: String },
 }
 
 /// A platform is acknowledged only after the verdict.

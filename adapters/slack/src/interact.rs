@@ -21,6 +21,7 @@ use crate::{
     errors::CallError,
     hosts::{Hosts, Trust},
     identity::{self, Identity},
+    render,
 };
 
 /// The coordinator answers within a moment; a person waits, and Slack gives it three seconds in all.
@@ -77,6 +78,7 @@ fn command(channel: &ChannelId, fields: &Value, own: &Identity) -> Option<Asked>
             act: Act::Command {
                 name: text(fields, "/command")?.to_owned(),
                 text: text(fields, "/text").unwrap_or_default().to_owned(),
+                us: own.spell(&own.user_id),
             },
         },
         response_url: text(fields, "/response_url").map(str::to_owned),
@@ -85,7 +87,7 @@ fn command(channel: &ChannelId, fields: &Value, own: &Identity) -> Option<Asked>
 
 /// What an acknowledgement of a command may carry.
 pub(crate) fn for_her_alone(sentence: &str) -> Value {
-    json!({"response_type": "ephemeral", "text": sentence})
+    json!({"response_type": "ephemeral", "text": render::plain(sentence)})
 }
 
 fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
@@ -177,7 +179,7 @@ impl Shared {
         let (at, person) = (aside.conversation.clone(), aside.author.id.clone());
         let Some(sentence) = self.sentence(aside).await else { return };
         let (room, person) = (identity::split(&at.room).1, identity::split(&person).1);
-        let mut request = json!({"channel": room, "user": person, "text": sentence});
+        let mut request = json!({"channel": room, "user": person, "text": render::plain(&sentence)});
         if !at.thread.is_empty() {
             request["thread_ts"] = json!(at.thread);
         }
@@ -185,7 +187,7 @@ impl Shared {
             // It may have been shown.
             Ok(()) | Err(CallError::Unclear(_)) => return,
             Err(error) => match response_url.and_then(|url| self.trusted(&url)) {
-                Some(url) => self.api.respond(&url, &sentence).await,
+                Some(url) => self.api.respond(&url, &render::plain(&sentence)).await,
                 None => Err(error),
             },
         };

@@ -475,9 +475,9 @@ async fn where_there_are_no_threads_only_quick_talk_of_bots_is_a_loop() {
 #[tokio::test]
 async fn clicks_and_commands_from_outside_are_answered_with_nothing() {
     let bench = Bench::new(|_| {}).await;
-    for (is_outsider, expected) in [(true, String::new()), (false, wording::command_help())] {
+    for (is_outsider, expected) in [(true, String::new()), (false, wording::command_help("<@U0BOT>", "why?"))] {
         let author = Author { is_outsider, ..said_at(0).author };
-        let act = Act::Command { name: "/watchfloor".into(), text: String::new() };
+        let act = Act::Command { name: "/watchfloor".into(), text: "why?".into(), us: "U0BOT".into() };
         assert_eq!(bench.intake.aside(Aside { conversation: thread_in("C1"), author, act }).await, expected);
     }
 }

@@ -64,7 +64,7 @@ fn a_command_tells_its_words_and_no_thread() {
     let aside = Aside {
         conversation: conversation(&slack, "C0OPS".into(), None),
         author: alice(),
-        act: Act::Command { name: "/incident".into(), text: "checkout latency".into() },
+        act: Act::Command { name: "/incident".into(), text: "checkout latency".into(), us: String::new() },
     };
     assert_eq!(command(&slack, &fields, &Identity::default()), Some(Asked { aside, response_url: None }));
     assert_eq!(command(&slack, &json!({"ssl_check": "1"}), &Identity::default()), None);

@@ -97,7 +97,7 @@ async fn a_command_is_answered_in_its_acknowledgement() {
     for wire in WIRES {
         let bot = Bot::connected_by(wire, workspace()).await;
         bot.slack.slash(ALICE, OPS, "/watchfloor", "checkout & payments, 50 %").await;
-        let text = "heard: Command { name: \"/watchfloor\", text: \"checkout & payments, 50 %\" }";
+        let text = "heard: Command { name: \"/watchfloor\", text: \"checkout &amp; payments, 50 %\", us: \"U0BOT\" }";
         assert_eq!(shown(&bot).await, (text.to_owned(), None), "{wire:?}");
         let payload = json!({"response_type": "ephemeral", "text": text});
         assert_eq!(passing(&bot.slack.wait_for_acks(1).await), [Some(payload)], "{wire:?}");
