@@ -52,7 +52,7 @@ pub enum ModelError {
     #[error("the model's provider asks to wait{}", after.map(|d| format!(" {} s", d.as_secs())).unwrap_or_default())]
     RateLimited { after: Option<Duration> },
     #[error("the model's provider is overloaded")]
-    Overloaded,
+    Overloaded { after: Option<Duration> },
     /// Connection, time-out, 5xx, a stream that broke off.
     #[error("the model could not be reached: {0}")]
     Unavailable(String),
@@ -68,6 +68,6 @@ pub enum ModelError {
 impl ModelError {
     /// Whether the same request may succeed a little later.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::RateLimited { .. } | Self::Overloaded | Self::Unavailable(_))
+        matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Unavailable(_))
     }
 }

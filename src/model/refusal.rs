@@ -32,6 +32,10 @@ impl Refusal<'_> {
             ModelError::RateLimited { .. } => {
                 ModelError::RateLimited { after: delay::asked(self.headers, self.now_ms) }
             }
+            // Its limits aren't the reason, so the times of their resets say nothing.
+            ModelError::Overloaded { .. } => {
+                ModelError::Overloaded { after: delay::retry_after(self.headers, self.now_ms) }
+            }
             error => error,
         }
     }
@@ -87,7 +91,7 @@ impl Told {
         {
             ModelError::TooLong(message())
         } else if matches!(status, Some(503 | 529)) || kind(&["overloaded", "unavailable"]) || said(&["overloaded"]) {
-            ModelError::Overloaded
+            ModelError::Overloaded { after: None }
         } else if status == Some(429) || kind(&["rate_limit", "resource_exhausted", "too_many_requests"]) {
             ModelError::RateLimited { after: None }
         } else if matches!(status, Some(401 | 403)) || kind(&["api_key", "authentication", "permission"]) {
@@ -148,7 +152,8 @@ mod tests {
 
     #[test]
     fn a_refusal_is_sorted_by_what_to_do_next() {
-        use ModelError::{Auth, Overloaded, Rejected, TooLong, Unavailable};
+        use ModelError::{Auth, Rejected, TooLong, Unavailable};
+        let overloaded = |seconds: Option<u64>| ModelError::Overloaded { after: seconds.map(Duration::from_secs) };
         for (status, after, body, expected) in [
             (401, None, r#"{"error":{"message":"bad key CANARY"}}"#, Auth("HTTP 401: bad key [key]".into())),
             (403, None, "", Auth("HTTP 403".into())),
@@ -167,9 +172,9 @@ mod tests {
                 r#"{"error":{"message":"Request too large for gpt: limit 30000, requested 40000","code":"rate_limit_exceeded"}}"#,
                 TooLong("HTTP 429: Request too large for gpt: limit 30000, requested 40000".into()),
             ),
-            (529, None, r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#, Overloaded),
-            (503, None, "<html>busy</html>", Overloaded),
-            (429, None, r#"{"error":{"type":"engine_overloaded_error","message":"x"}}"#, Overloaded),
+            (529, None, r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#, overloaded(None)),
+            (503, Some("7"), "<html>busy</html>", overloaded(Some(7))),
+            (429, None, r#"{"error":{"type":"engine_overloaded_error","message":"x"}}"#, overloaded(None)),
             (500, None, r#"{"error":"boom"}"#, Unavailable("HTTP 500: boom".into())),
             (502, None, "<html>bad gateway</html>", Unavailable("HTTP 502".into())),
             (408, None, "", Unavailable("HTTP 408".into())),
@@ -217,7 +222,7 @@ mod tests {
     fn an_error_inside_a_stream_is_sorted_the_same_way() {
         let scrub = Scrub::default();
         for (body, expected) in [
-            (json!({"error": {"type": "overloaded_error", "message": "x"}}), ModelError::Overloaded),
+            (json!({"error": {"type": "overloaded_error", "message": "x"}}), ModelError::Overloaded { after: None }),
             (json!({"error": {"code": 429, "message": "x"}}), ModelError::RateLimited { after: None }),
             (json!({"error": {"code": "rate_limit_exceeded"}}), ModelError::RateLimited { after: None }),
             (json!({"error": {"code": 502, "message": "gone"}}), ModelError::Unavailable("HTTP 502: gone".into())),

@@ -41,7 +41,7 @@ impl RetryPolicy {
             return None;
         }
         let asked = match error {
-            ModelError::RateLimited { after } => *after,
+            ModelError::RateLimited { after } | ModelError::Overloaded { after } => *after,
             _ => None,
         };
         if asked.is_some_and(|after| after > self.longest_after) {
@@ -189,6 +189,10 @@ mod tests {
         ModelError::RateLimited { after: Some(Duration::from_secs(seconds)) }
     }
 
+    fn busy(seconds: u64) -> ModelError {
+        ModelError::Overloaded { after: Some(Duration::from_secs(seconds)) }
+    }
+
     /// What came out, and the pauses between the attempts.
     async fn play(scripts: Vec<Vec<Item>>, policy: RetryPolicy, chance: f64) -> (Vec<Item>, Vec<Duration>) {
         let inner = Arc::new(Scripted { scripts: Mutex::new(scripts.into()), ..Scripted::default() });
@@ -204,14 +208,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_transient_error_before_anything_was_seen_is_tried_again() {
-        let scripts = vec![vec![Err(down())], vec![Err(ModelError::Overloaded)], vec![text(), done()]];
+        let scripts = vec![vec![Err(down())], vec![Err(ModelError::Overloaded { after: None })], vec![text(), done()]];
         let (items, pauses) = play(scripts, RetryPolicy::default(), 0.0).await;
         assert_eq!((items, pauses), (vec![text(), done()], vec![ms(500), ms(1000)]));
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_third_failure_surfaces() {
-        let scripts = vec![vec![Err(limited(1))], vec![Err(ModelError::Overloaded)], vec![Err(down())]];
+        let scripts = vec![vec![Err(limited(1))], vec![Err(ModelError::Overloaded { after: None })], vec![Err(down())]];
         let (items, pauses) = play(scripts, RetryPolicy::default(), 0.0).await;
         assert_eq!((items, pauses), (vec![Err(down())], vec![ms(1000), ms(1000)]));
     }
@@ -229,6 +233,7 @@ mod tests {
             ModelError::Rejected("x".into()),
             ModelError::TooLong("x".into()),
             limited(61),
+            busy(61),
         ] {
             let (items, pauses) = play(vec![vec![Err(error.clone())]], RetryPolicy::default(), 0.0).await;
             assert_eq!((items, pauses), (vec![Err(error)], vec![]));
@@ -237,9 +242,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_providers_own_delay_is_waited_out_and_jitter_only_lengthens_it() {
-        let scripts = vec![vec![Err(limited(60))], vec![done()]];
+        let scripts = vec![vec![Err(limited(60))], vec![Err(busy(20))], vec![done()]];
         let (items, pauses) = play(scripts, RetryPolicy::default(), 1.0).await;
-        assert_eq!((items, pauses), (vec![done()], vec![ms(75_000)]));
+        assert_eq!((items, pauses), (vec![done()], vec![ms(75_000), ms(25_000)]));
     }
 
     #[tokio::test(start_paused = true)]

@@ -117,7 +117,7 @@ impl Conclusion {
             Failure::NoModel(what) => ("no_model", wording::model_not_configured(what)),
             Failure::Model(error) => match error {
                 ModelError::RateLimited { .. } => ("rate_limited", wording::model_rate_limited()),
-                ModelError::Overloaded => ("overloaded", wording::model_overloaded()),
+                ModelError::Overloaded { .. } => ("overloaded", wording::model_overloaded()),
                 ModelError::Unavailable(_) => ("model_unavailable", wording::model_unavailable()),
                 ModelError::TooLong(_) => ("too_long", wording::too_long()),
                 ModelError::Auth(_) => ("model_auth", wording::model_refused_key()),

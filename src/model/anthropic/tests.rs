@@ -105,9 +105,9 @@ async fn a_server_of_ones_own_is_asked_without_a_key() {
 
 #[tokio::test]
 async fn a_refusal_is_sorted_by_what_to_do_next() {
-    use ModelError::{Auth, Overloaded, Rejected, TooLong, Unavailable};
+    use ModelError::{Auth, Rejected, TooLong, Unavailable};
     for (status, kind, message, expected) in [
-        ("529 Overloaded", "overloaded_error", "Overloaded", Overloaded),
+        ("529 Overloaded", "overloaded_error", "Overloaded", ModelError::Overloaded { after: None }),
         ("500 Internal Server Error", "api_error", "gone", Unavailable("HTTP 500: gone".into())),
         ("413 Too Large", "request_too_large", "too large", TooLong("HTTP 413: too large".into())),
         (

@@ -129,7 +129,7 @@ impl Assemble for Assembler {
             "error" | "network_error" => {
                 return Err(ModelError::Unavailable("it gave up in the middle of its answer".to_owned()));
             }
-            "insufficient_system_resource" => return Err(ModelError::Overloaded),
+            "insufficient_system_resource" => return Err(ModelError::Overloaded { after: None }),
             // Servers disagree about `stop` beside calls: the calls count.
             _ if self.calls.is_empty() => StopReason::End,
             _ => StopReason::ToolCalls,

@@ -152,7 +152,10 @@ async fn a_server_that_holds_the_line_after_the_last_word_is_not_waited_for() {
 async fn what_came_before_an_error_in_the_same_piece_is_still_handed_out() {
     let error = format!("data: {}\n\n", json!({"error": {"type": "overloaded_error", "message": "x"}}));
     let script = vec![Step::Send([STREAM, &text_chunk("Hel"), &error].concat()), Step::Hold];
-    assert_eq!(Server::playing(script).await.outcome().await, [text("Hel"), Err(ModelError::Overloaded)]);
+    assert_eq!(
+        Server::playing(script).await.outcome().await,
+        [text("Hel"), Err(ModelError::Overloaded { after: None })]
+    );
 }
 
 #[tokio::test]

@@ -291,7 +291,11 @@ pub(super) fn cases() -> Vec<Recorded> {
         let error = json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "r"});
         sent(&[hello(), vec![error]])
     };
-    add("overloaded in mid-stream", fails("overloaded_error", "Overloaded"), Err(ModelError::Overloaded));
+    add(
+        "overloaded in mid-stream",
+        fails("overloaded_error", "Overloaded"),
+        Err(ModelError::Overloaded { after: None }),
+    );
     add("limited in mid-stream", fails("rate_limit_error", "slow"), Err(ModelError::RateLimited { after: None }));
     add("broken in mid-stream", fails("api_error", "gone"), Err(ModelError::Unavailable("gone".into())));
     add("timed out in mid-stream", fails("timeout_error", "late"), Err(ModelError::Unavailable("late".into())));

@@ -136,7 +136,7 @@ pub(super) fn cases() -> Vec<Recorded> {
     add(
         "an error in mid-stream",
         data(&[delta(json!({"content": "ye"})), json!({"error": {"message": "busy", "type": "overloaded_error"}})]),
-        Err(ModelError::Overloaded),
+        Err(ModelError::Overloaded { after: None }),
     );
     add(
         "an event named error",
@@ -153,7 +153,7 @@ pub(super) fn cases() -> Vec<Recorded> {
     add(
         "the server ran out of resources",
         done(&[finish("insufficient_system_resource")]),
-        Err(ModelError::Overloaded),
+        Err(ModelError::Overloaded { after: None }),
     );
     add(
         "a piece that is not JSON",
