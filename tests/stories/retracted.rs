@@ -88,7 +88,7 @@ async fn a_deleted_addition_does_not_end_the_turn_it_was_added_to() {
     let stage = Stage::with([look, Rule::reply("Full.").when_step(1)]).await;
     stage.telemetry.hold();
     let thread = stage.ask(ALICE, "why is it slow?").await;
-    stage.placeholder().await;
+    stage.telemetry.wait_for_waiting(1).await;
     let added = stage.say_in(&thread, ALICE, "in eu-west").await;
     stage.slack.wait_for_reactions(&added, &["eyes"]).await;
     stage.slack.delete(ROOM, &added).await;
