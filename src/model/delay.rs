@@ -17,15 +17,21 @@ const RESETS: [(&str, &str); 7] = [
 
 pub(super) fn asked(headers: &HeaderMap, now_ms: i64) -> Option<Duration> {
     let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    if let Some(ms) = header("retry-after-ms").and_then(|v| v.parse::<f64>().ok()) {
-        return seconds(ms / 1000.0);
-    }
-    if let Some(after) = header("retry-after").and_then(|v| moment(v, now_ms)) {
+    if let Some(after) = named(headers, now_ms) {
         return Some(after);
     }
     let resets = || RESETS.iter().filter_map(|(reset, left)| Some((moment(header(reset)?, now_ms)?, header(left))));
     let used_up = resets().filter(|(_, left)| *left == Some("0")).map(|(after, _)| after).max();
     used_up.or_else(|| resets().map(|(after, _)| after).max())
+}
+
+/// What this answer itself asks for. The limits' headers come with any answer, whatever is wrong with it.
+pub(super) fn named(headers: &HeaderMap, now_ms: i64) -> Option<Duration> {
+    let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    if let Some(ms) = header("retry-after-ms").and_then(|v| v.parse::<f64>().ok()) {
+        return seconds(ms / 1000.0);
+    }
+    header("retry-after").and_then(|v| moment(v, now_ms))
 }
 
 /// Seconds, a point in time (seconds or milliseconds since 1970, or a date), or a span such as `6m0s`.

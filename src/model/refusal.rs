@@ -32,6 +32,11 @@ impl Refusal<'_> {
             ModelError::RateLimited { .. } => {
                 ModelError::RateLimited { after: delay::asked(self.headers, self.now_ms) }
             }
+            // Also one that is down may know for how long.
+            error if error.is_transient() => match delay::named(self.headers, self.now_ms) {
+                None => error,
+                after => ModelError::RateLimited { after },
+            },
             error => error,
         }
     }
@@ -169,6 +174,9 @@ mod tests {
             ),
             (529, None, r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#, Overloaded),
             (503, None, "<html>busy</html>", Overloaded),
+            (503, Some("7"), "<html>busy</html>", limited(7)),
+            (504, Some("7"), "", limited(7)),
+            (401, Some("7"), "", Auth("HTTP 401".into())),
             (429, None, r#"{"error":{"type":"engine_overloaded_error","message":"x"}}"#, Overloaded),
             (500, None, r#"{"error":"boom"}"#, Unavailable("HTTP 500: boom".into())),
             (502, None, "<html>bad gateway</html>", Unavailable("HTTP 502".into())),
