@@ -25,7 +25,7 @@ pub(super) fn asked(headers: &HeaderMap, now_ms: i64) -> Option<Duration> {
     used_up.or_else(|| resets().map(|(after, _)| after).max())
 }
 
-/// What is asked for in so many words.
+/// What this answer itself asks for. The limits' headers come with any answer, whatever is wrong with it.
 pub(super) fn retry_after(headers: &HeaderMap, now_ms: i64) -> Option<Duration> {
     let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(ms) = header("retry-after-ms").and_then(|v| v.parse::<f64>().ok()) {

@@ -32,10 +32,12 @@ impl Refusal<'_> {
             ModelError::RateLimited { .. } => {
                 ModelError::RateLimited { after: delay::asked(self.headers, self.now_ms) }
             }
-            // Its limits aren't the reason, so the times of their resets say nothing.
-            ModelError::Overloaded { .. } => {
-                ModelError::Overloaded { after: delay::retry_after(self.headers, self.now_ms) }
-            }
+            // Its limits aren't the reason, so the times of their resets say nothing. Also one that is down may know for
+            // how long.
+            error if error.is_transient() => match delay::retry_after(self.headers, self.now_ms) {
+                None => error,
+                after => ModelError::Overloaded { after },
+            },
             error => error,
         }
     }
@@ -173,7 +175,10 @@ mod tests {
                 TooLong("HTTP 429: Request too large for gpt: limit 30000, requested 40000".into()),
             ),
             (529, None, r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#, overloaded(None)),
+            (503, None, "<html>busy</html>", overloaded(None)),
             (503, Some("7"), "<html>busy</html>", overloaded(Some(7))),
+            (504, Some("7"), "", overloaded(Some(7))),
+            (401, Some("7"), "", Auth("HTTP 401".into())),
             (429, None, r#"{"error":{"type":"engine_overloaded_error","message":"x"}}"#, overloaded(None)),
             (500, None, r#"{"error":"boom"}"#, Unavailable("HTTP 500: boom".into())),
             (502, None, "<html>bad gateway</html>", Unavailable("HTTP 502".into())),

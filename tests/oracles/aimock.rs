@@ -18,7 +18,7 @@ use crate::{
     slack_python::{ALICE, ROOM, workspace},
 };
 
-const ANSWER: &str = "The pool of *checkout* is full: 20 of 20 connections ✓";
+pub(crate) const ANSWER: &str = "The pool of *checkout* is full: 20 of 20 connections ✓";
 
 /// The server and its address.
 async fn aimock(chaos: Option<Value>, tool: &str, arguments: &Value) -> (Judge, String) {
@@ -38,7 +38,7 @@ async fn aimock(chaos: Option<Value>, tool: &str, arguments: &Value) -> (Judge, 
     (server, url)
 }
 
-fn openai(url: &str) -> Box<dyn ModelProvider> {
+pub(crate) fn openai(url: &str) -> Box<dyn ModelProvider> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let base_url = format!("{url}/v1").parse().unwrap();
     let config = OpenAiConfig {
@@ -50,7 +50,7 @@ fn openai(url: &str) -> Box<dyn ModelProvider> {
     Box::new(OpenAi::new(config).unwrap())
 }
 
-fn anthropic(url: &str) -> Box<dyn ModelProvider> {
+pub(crate) fn anthropic(url: &str) -> Box<dyn ModelProvider> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let config = AnthropicConfig {
         base_url: url.parse().unwrap(),
@@ -75,7 +75,7 @@ fn asked(messages: Vec<Message>) -> ModelRequest {
 }
 
 /// The text as it was streamed, and the end.
-async fn complete(
+pub(crate) async fn complete(
     provider: &dyn ModelProvider,
     messages: Vec<Message>,
 ) -> Result<(Vec<String>, Completion), ModelError> {

@@ -8,6 +8,7 @@ mod aimock;
 mod anthropic_python;
 mod emulate;
 mod judge;
+mod llmock;
 mod openai_python;
 mod request_shape;
 mod service;
