@@ -296,6 +296,7 @@ pub(super) const FINISH_TURN: &str = "UPDATE inbox SET state = 'done' WHERE turn
 const OF_TURN: &str =
     concat!("SELECT ", inbox_columns!(), " FROM inbox WHERE turn_id = $1 AND kind <> 'overheard' ORDER BY arrival");
 
+// That a retraction is not overheard goes without saying, but not for SQLite: it needs it to use the index of claims.
 const WITH_FILES: &str = concat!(
     "SELECT ",
     inbox_columns!(),
@@ -303,7 +304,7 @@ const WITH_FILES: &str = concat!(
     WHERE turn_id IN (SELECT id FROM turns WHERE session_id = $1) AND payload NOT LIKE $2
       AND NOT EXISTS (SELECT 1 FROM inbox AS gone
                       WHERE gone.channel = inbox.channel AND gone.message_key = inbox.message_key || '/deleted'
-                        AND gone.kind = 'retraction')
+                        AND gone.kind = 'retraction' AND gone.kind <> 'overheard')
     ORDER BY arrival"
 );
 

@@ -207,7 +207,7 @@ fn a_tool_is_listed_if_it_is_named_and_not_forbidden() {
 }
 
 #[test]
-fn an_error_says_what_to_do_in_one_line() {
+fn b083_an_unquoted_colon_is_an_error_that_says_what_to_do_in_one_line() {
     let problems = read("---\nname: a\ndescription: one: two\n---\n").unwrap_err();
     assert_eq!(
         problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
