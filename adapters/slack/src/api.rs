@@ -178,9 +178,9 @@ fn log_warnings(method: &str, answer: &Value) {
 }
 
 /// What Slack says beside a code is for whoever has to mend it. It points into the request and does not quote it.
-fn log_refusal(method: &str, code: &str, body: &Value) {
-    let hints = errors::hints(body);
-    if errors::is_our_fault(code) {
+fn log_refusal(method: &str, refusal: &Refusal, body: &Value) {
+    let (hints, code) = (errors::hints(body), &refusal.code);
+    if errors::is_our_fault(refusal) {
         error!(method, code, ?hints, "Slack finds fault with our request");
     } else if hints.is_empty() {
         debug!(method, code, "Slack refused a call");
@@ -195,8 +195,11 @@ fn from_client(method: &str, error: SlackClientError) -> CallError {
         SlackClientError::ApiError(error) => {
             let body = error.http_response_body.as_deref().and_then(|body| serde_json::from_str(body).ok());
             let body: Value = body.unwrap_or_default();
-            log_refusal(method, &error.code, &body);
-            errors::from_code(&error.code, body.get("needed").and_then(Value::as_str))
+            let error = errors::from_code(&error.code, body.get("needed").and_then(Value::as_str));
+            if let CallError::Refused(refusal) = &error {
+                log_refusal(method, refusal, &body);
+            }
+            error
         }
         SlackClientError::RateLimitError(error) => errors::rate_limited(error.retry_after),
         // What stands in between may lose its patience with the request; that is no refusal.

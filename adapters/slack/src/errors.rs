@@ -140,7 +140,7 @@ pub(crate) fn from_code(code: &str, needed: Option<&str>) -> CallError {
         | "metadata_too_large"
         | "invalid_metadata_format"
         | "block_mismatch" => (Content, "Slack does not take this content".to_owned()),
-        code if is_our_fault(code) => {
+        code if is_about_arguments(code) => {
             (Other, "the bot called Slack wrongly: its log has the method and the reason".to_owned())
         }
         _ => (Other, "Slack refused the call".to_owned()),
@@ -148,8 +148,12 @@ pub(crate) fn from_code(code: &str, needed: Option<&str>) -> CallError {
     CallError::Refused(Refusal { kind, code: code.to_owned(), remedy })
 }
 
-/// No person and no workspace brings these about: what we sent was wrong.
-pub(crate) fn is_our_fault(code: &str) -> bool {
+/// No person and no workspace brings it about: what we sent was wrong.
+pub(crate) fn is_our_fault(refusal: &Refusal) -> bool {
+    matches!(refusal.kind, RefusalKind::Content | RefusalKind::TooLong) || is_about_arguments(&refusal.code)
+}
+
+fn is_about_arguments(code: &str) -> bool {
     matches!(
         code,
         "invalid_arguments"
@@ -166,17 +170,6 @@ pub(crate) fn is_our_fault(code: &str) -> bool {
             | "invalid_cursor"
             | "invalid_limit"
             | "unknown_method"
-            | "no_text"
-            | "too_many_attachments"
-            | "invalid_blocks"
-            | "invalid_blocks_format"
-            | "invalid_attachments"
-            | "markdown_text_conflict"
-            | "metadata_too_large"
-            | "invalid_metadata_format"
-            | "block_mismatch"
-            | "msg_blocks_too_long"
-            | "msg_too_long"
     )
 }
 
