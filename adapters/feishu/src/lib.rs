@@ -1,0 +1,1 @@
+//! Feishu and Lark: one custom app as a channel.

@@ -1,0 +1,1 @@
+//! Telegram: one bot as a channel.
