@@ -254,6 +254,7 @@ impl Intake {
         let whom = if admins.is_empty() { wording::operators() } else { admins.join(", ") };
         let line = Outbound {
             conversation: at.clone(),
+            question: Some(inbound.message.clone()),
             operation: Operation::Post(DeliveryKey(format!("refusal-{}", inbound.message_key))),
             body: Body::Plain(wording::not_allowed(&whom)),
             urgency: Urgency::Interim,

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use watchfloor_channel::{
-    ChannelAdapter, Features, MessageId, Operation, Outbound, Refusal, RefusalKind, SendError, Urgency,
+    ChannelAdapter, Features, MessageId, Operation, Outbound, Refusal, RefusalKind, Repeats, SendError, Urgency,
     backoff::Backoff,
 };
 
@@ -68,14 +68,18 @@ impl Outlet {
         self.adapter.features()
     }
 
-    /// Shows that one more message is being kept current; edits of all of them share the account's budget.
-    pub(super) fn viewer(&self) -> pace::Viewer {
-        self.pace.viewer()
+    /// Shows that one more message of this room is being kept current; all of them share the platform's budgets.
+    pub(super) fn viewer(&self, room: &str) -> pace::Viewer {
+        self.pace.viewer(room)
     }
 
-    /// Time to leave between two interim edits of one message, given how many are kept current now.
-    pub(super) fn edit_gap(&self) -> Duration {
-        self.pace.edit_gap()
+    /// Time to leave before the next interim edit of a message that had so many, given how many are kept current now.
+    pub(super) fn edit_gap(&self, room: &str, edits: u32) -> Duration {
+        self.pace.edit_gap(room, self.adapter.is_private(room), edits)
+    }
+
+    fn is_private(&self, message: &Outbound) -> bool {
+        self.adapter.is_private(&message.conversation.room)
     }
 
     /// Sends, as often as its urgency asks for.
@@ -88,7 +92,7 @@ impl Outlet {
 
     /// A newer message will follow: not worth a wait.
     async fn send_once(&self, message: &Outbound) -> Result<MessageId, Undelivered> {
-        if self.pace.try_take(message).is_err() {
+        if self.pace.try_take(message, self.is_private(message)).is_err() {
             return Err(Undelivered::Dropped);
         }
         self.attempt(message).await.map_err(|error| match error {
@@ -104,7 +108,7 @@ impl Outlet {
         let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
         let mut blind = 0;
         loop {
-            if timeout_at(end, self.pace.take(message)).await.is_err() {
+            if timeout_at(end, self.pace.take(message, self.is_private(message))).await.is_err() {
                 return Err(Undelivered::Late("the platform lets nothing more through for now".into()));
             }
             let error = match self.attempt(message).await {
@@ -125,6 +129,8 @@ impl Outlet {
                 match self.look_until(message, end).await? {
                     Trace::Posted(id) => return Ok(id),
                     Trace::Absent => {}
+                    // The same key is the same message, as long as our patience lasts.
+                    Trace::Unknown if matches!(self.features().repeats, Repeats::Merged(_)) => {}
                     Trace::Unknown if blind < BLIND_REPEATS => blind += 1,
                     Trace::Unknown => return Err(Undelivered::Late(error.to_string())),
                 }
@@ -137,7 +143,7 @@ impl Outlet {
             .await
             .unwrap_or_else(|_| Err(SendError::Uncertain("the platform call did not return".into())));
         if let Err(SendError::RateLimited(after)) = &sent {
-            self.pace.hold(message, *after);
+            self.pace.hold(message, self.is_private(message), *after);
         }
         sent
     }
@@ -150,7 +156,7 @@ impl Outlet {
     /// A platform that can't be asked now is asked again: an answer is worth more than a guess.
     async fn look_until(&self, message: &Outbound, end: Instant) -> Result<Trace, Undelivered> {
         let Operation::Post(key) = &message.operation else { return Ok(Trace::Unknown) };
-        if !self.features().finds_posts {
+        if self.features().repeats != Repeats::LookedUp {
             return Ok(Trace::Unknown);
         }
         let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));

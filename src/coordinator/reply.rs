@@ -71,6 +71,8 @@ pub(super) struct Route {
     pub services: Arc<Services>,
     pub outlet: Outlet,
     pub conversation: ConversationId,
+    /// The message that opened the turn.
+    pub question: Option<MessageId>,
     pub session_id: String,
     pub turn_id: String,
     /// A post of this turn may have arrived without our knowing (an earlier process, an answer that never came): look
@@ -128,7 +130,7 @@ impl Reply {
 
 impl Route {
     fn message(&self, operation: Operation, body: Body, urgency: Urgency) -> Outbound {
-        Outbound { conversation: self.conversation.clone(), operation, body, urgency }
+        Outbound { conversation: self.conversation.clone(), question: self.question.clone(), operation, body, urgency }
     }
 
     /// Nothing more can be shown here: what is owed is written off, with the reason.

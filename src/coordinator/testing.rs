@@ -14,9 +14,9 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
-    Addressed, Author, Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, Inbound,
-    InboundKind, Inbox, MessageId, Operation, Outbound, Overheard, Quota, ReceiveError, Refusal, RefusalKind,
-    SendError, Sign, TextUnit, Urgency,
+    Addressed, Author, Body, Budget, ChannelAdapter, ChannelId, ChannelState, ConversationId, Counted, DeliveryKey,
+    Features, Gaps, Inbound, InboundKind, Inbox, MessageId, Operation, Outbound, Overheard, Quota, ReceiveError,
+    Refusal, RefusalKind, Repeats, Scope, SendError, Sign, TextUnit, Urgency,
 };
 
 use super::{
@@ -273,15 +273,23 @@ fn features() -> Features {
         unit: TextUnit::Chars,
         edits: true,
         edit_budget: None,
-        min_edit_gap: Duration::ZERO,
-        posts: plenty,
-        account_edits: plenty,
+        edit_gaps: Gaps::constant(Duration::ZERO),
+        budgets: budgets(plenty, plenty),
         threads: true,
         buttons: false,
         files: false,
         reactions: true,
-        finds_posts: true,
+        typing: None,
+        repeats: Repeats::LookedUp,
     }
+}
+
+/// New messages count for their room, edits for the account.
+pub(super) fn budgets(posts: Quota, edits: Quota) -> Vec<Budget> {
+    vec![
+        Budget { counts: Counted::Posts, scope: Scope::Room, quota: posts },
+        Budget { counts: Counted::Edits, scope: Scope::Account, quota: edits },
+    ]
 }
 
 pub(super) fn quota(count: u32, seconds: u64, burst: u32) -> Quota {
@@ -306,13 +314,15 @@ pub(super) fn said_at(sent_at: i64) -> Inbound {
         opens_with_other: false,
         private: false,
         starts_thread: false,
+        command: None,
+        room_now: None,
         files: Vec::new(),
         sent_at,
     }
 }
 
 pub(super) fn outbound(operation: Operation, text: &str, urgency: Urgency) -> Outbound {
-    Outbound { conversation: thread_in("C1"), operation, body: Body::Markdown(text.into()), urgency }
+    Outbound { conversation: thread_in("C1"), question: None, operation, body: Body::Markdown(text.into()), urgency }
 }
 
 /// Ids as a configuration lists them, separated by spaces.

@@ -128,6 +128,7 @@ impl Turn {
             services: services.clone(),
             outlet: channel.outlet.clone(),
             conversation: self.conversation.clone(),
+            question: self.said.first().map(|said| said.message.clone()),
             session_id: self.session.id.clone(),
             turn_id: self.turn.id.clone(),
             unsure: Arc::new(AtomicBool::new(self.resumed)),

@@ -38,9 +38,16 @@ pub trait ChannelAdapter: Send + Sync + 'static {
         response
     }
 
-    /// Was this delivery posted in that conversation? `Ok(None)`: certainly not. Only where `Features::finds_posts`.
-    async fn find(&self, conversation: &ConversationId, delivery: &DeliveryKey)
-    -> Result<Option<MessageId>, SendError>;
+    /// Was this delivery posted in that conversation? `Ok(None)`: certainly not. Only where
+    /// [`crate::Repeats::LookedUp`].
+    async fn find(
+        &self,
+        conversation: &ConversationId,
+        delivery: &DeliveryKey,
+    ) -> Result<Option<MessageId>, SendError> {
+        let _ = (conversation, delivery);
+        Err(SendError::Refused(Refusal::unsupported("posts can't be looked up on this channel")))
+    }
 
     /// Earlier messages of a thread, oldest first, at most `limit` of the newest.
     async fn thread(&self, of: &ConversationId, limit: usize) -> Result<Vec<Overheard>, SendError>;
@@ -53,6 +60,23 @@ pub trait ChannelAdapter: Send + Sync + 'static {
 
     /// Puts a sign on a message. Already there is success.
     async fn react(&self, to: &MessageId, sign: Sign) -> Result<(), SendError>;
+
+    /// Shows for some seconds that somebody is at work. Nice to have: tried once.
+    async fn typing(&self, conversation: &ConversationId) -> Result<(), SendError> {
+        let _ = conversation;
+        Ok(())
+    }
+
+    /// Is this room a chat with one person? Only asked where a budget distinguishes them.
+    fn is_private(&self, room: &str) -> bool {
+        let _ = room;
+        false
+    }
+
+    /// Numbers worth watching, by a name such as `calls_this_month`; for health.
+    fn figures(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 
     /// Length of what would really be sent, in [`Features::unit`]: markup and escapes make it longer than the text.
     fn measure(&self, body: &Body) -> usize {
@@ -117,8 +141,10 @@ pub enum RefusalKind {
     Permission,
     /// We can't write in this room.
     Room,
-    /// The message to edit is gone or can't be edited any more: a new one may be posted.
+    /// The message to edit is gone: a new one may be posted.
     MessageGone,
+    /// The message stands there and can't be edited, now and later: a new one may be posted in its place.
+    NotEditable,
     /// The thread's root was deleted; what was posted in its stead has been removed again.
     ThreadGone,
     /// Too long: split and send again.

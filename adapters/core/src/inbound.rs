@@ -32,6 +32,12 @@ pub struct Inbound {
     /// The message started its thread (its text is the root): there is no earlier context to read.
     pub starts_thread: bool,
     pub files: Vec<FileRef>,
+    /// The message is one of the platform's own commands: its name, small, without slash and address.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// What the platform calls the room today, where it has changed its name since the conversation began.
+    #[serde(default)]
+    pub room_now: Option<String>,
     /// Milliseconds since 1970.
     pub sent_at: i64,
 }

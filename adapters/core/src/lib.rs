@@ -9,13 +9,15 @@ pub mod backoff;
 mod features;
 mod ids;
 mod inbound;
+mod notes;
 mod outbound;
 pub mod text;
 
 pub use adapter::{ChannelAdapter, ChannelState, Finding, ReceiveError, Refusal, RefusalKind, SendError, Sign};
-pub use features::{Features, Quota, TextUnit};
+pub use features::{Budget, Counted, Features, Gaps, Quota, Repeats, Scope, TextUnit};
 pub use ids::{ChannelId, ConversationId, DeliveryKey, MessageId};
 pub use inbound::{
     Act, Addressed, Aside, Author, Deliver, FileRef, Inbound, InboundKind, Inbox, InboxError, Overheard, Verdict,
 };
-pub use outbound::{Body, File, Operation, Outbound, Urgency};
+pub use notes::{Keep, Note, Notes, NotesError, ShortMemory};
+pub use outbound::{Ask, Body, Choice, File, Operation, Outbound, Tone, Urgency};

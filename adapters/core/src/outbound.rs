@@ -10,6 +10,8 @@ use crate::{ConversationId, DeliveryKey, MessageId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outbound {
     pub conversation: ConversationId,
+    /// The message that this answers, where the platform can show that.
+    pub question: Option<MessageId>,
     pub operation: Operation,
     pub body: Body,
     pub urgency: Urgency,
@@ -31,6 +33,8 @@ pub enum Body {
     Markdown(String),
     /// Shown as it is: our own sentences and errors, which must never fail to parse.
     Plain(String),
+    /// A question of ours with a button for each choice. An edit keeps or replaces them; any other body removes them.
+    Ask(Ask),
     /// A file of ours, only where [`crate::Features::files`] and only as a post.
     File(File),
 }
@@ -39,9 +43,33 @@ impl Body {
     pub fn text(&self) -> &str {
         match self {
             Self::Markdown(text) | Self::Plain(text) => text,
+            Self::Ask(ask) => &ask.text,
             Self::File(file) => &file.comment,
         }
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// CommonMark.
+    pub text: String,
+    pub choices: Vec<Choice>,
+}
+
+/// A click comes back as [`crate::Act::Click`] with `action` and `value`: at most 60 bytes together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub label: String,
+    pub action: String,
+    pub value: String,
+    pub tone: Tone,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Positive,
+    Danger,
 }
 
 #[derive(Clone, PartialEq, Eq)]

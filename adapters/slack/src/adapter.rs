@@ -10,8 +10,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use watchfloor_channel::{
-    Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, DeliveryKey, Features, FileRef, Finding, Inbox,
-    MessageId, Operation, Outbound, Overheard, Quota, ReceiveError, Refusal, SendError, Sign, TextUnit,
+    Body, Budget, ChannelAdapter, ChannelId, ChannelState, ConversationId, Counted, DeliveryKey, Features, FileRef,
+    Finding, Gaps, Inbox, MessageId, Operation, Outbound, Overheard, Quota, ReceiveError, Refusal, Repeats, Scope,
+    SendError, Sign, TextUnit,
 };
 
 use crate::{
@@ -316,19 +317,23 @@ fn finding(what: &str, error: Option<CallError>) -> Finding {
 fn features(config: &SlackConfig) -> Features {
     let per_minute =
         |count: u32, least: u32| Quota { count, per: Duration::from_secs(60), burst: (count / 20).max(least) };
+    let (posts, edits) = (per_minute(config.posts_per_minute, 3), per_minute(config.edits_per_minute, 10));
     Features {
         // Rendering adds boundaries and escapes that a splitter can't foresee to the last character.
         max_text: 3_900,
         unit: TextUnit::Utf16,
         edits: true,
         edit_budget: None,
-        min_edit_gap: Duration::from_secs(3),
-        posts: per_minute(config.posts_per_minute, 3),
-        account_edits: per_minute(config.edits_per_minute, 10),
+        edit_gaps: Gaps::constant(Duration::from_secs(3)),
+        budgets: vec![
+            Budget { counts: Counted::Posts, scope: Scope::Room, quota: posts },
+            Budget { counts: Counted::Edits, scope: Scope::Account, quota: edits },
+        ],
         threads: true,
-        buttons: false,
+        buttons: true,
         files: true,
         reactions: true,
-        finds_posts: true,
+        typing: None,
+        repeats: Repeats::LookedUp,
     }
 }

@@ -66,6 +66,8 @@ pub(crate) fn inbound(channel: &ChannelId, payload: &Value, own: &Identity) -> O
         opens_with_other: text_in::opens_with(&message.text).is_some_and(|user| user != own.user_id),
         private,
         starts_thread: reply_to.is_none(),
+        command: None,
+        room_now: None,
         files: files(message, &own),
         sent_at,
     })

@@ -35,6 +35,7 @@ impl Content {
         }
         let blocks = match body {
             Body::Markdown(markdown) => render::blocks(markdown),
+            Body::Ask(ask) => Some(render::with_choices(ask)),
             Body::Plain(_) | Body::File(_) => None,
         };
         Ok(Self { text, blocks })

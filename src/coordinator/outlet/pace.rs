@@ -1,13 +1,10 @@
-//! Budgets of one channel: new messages per room, edits per account, and the waits a platform asked for. Says when a
-//! message may go; what to do if that isn't now is the outlet's.
+//! Budgets of one channel, as its features list them, and the waits a platform asked for. Says when a message may go; what to
+//! do if that isn't now is the outlet's.
 
 use std::{
     collections::HashMap,
     num::NonZeroU32,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -19,9 +16,9 @@ use governor::{
     state::{InMemoryState, NotKeyed},
 };
 use tokio::time::{Instant, sleep_until};
-use watchfloor_channel::{Features, Operation, Outbound, Quota, Urgency};
+use watchfloor_channel::{Budget, Counted, Features, Gaps, Operation, Outbound, Quota, Scope, Urgency};
 
-/// Rooms whose budget is remembered; the idle ones are forgotten first.
+/// Rooms whose place in a budget is remembered; the idle ones are forgotten first.
 pub(super) const ROOMS: usize = 1024;
 /// A wait longer than a clock can count.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
@@ -75,6 +72,9 @@ struct Lane {
     /// The part of the quota that is kept for answers.
     reserve: Option<Limiter>,
     held_until: Instant,
+    /// When there is a place again, as far as somebody asked: for what is interim, and for all.
+    common_full_until: Instant,
+    full_until: Instant,
     /// Left alone for this long it holds nothing that a new one wouldn't.
     refills_in: Duration,
     used: Instant,
@@ -83,8 +83,15 @@ struct Lane {
 impl Lane {
     fn new(quota: Quota) -> Self {
         let now = Instant::now();
-        let refills_in = per_one(quota) * quota.burst.max(1);
-        Self { common: limiter(quota), reserve: None, held_until: now, refills_in, used: now }
+        Self {
+            common: limiter(quota),
+            reserve: None,
+            held_until: now,
+            common_full_until: now,
+            full_until: now,
+            refills_in: per_one(quota) * quota.burst.max(1),
+            used: now,
+        }
     }
 
     /// A tenth is for answers alone.
@@ -97,18 +104,35 @@ impl Lane {
         Self { reserve: Some(limiter(Quota { count, burst, ..quota })), ..Self::new(common) }
     }
 
-    /// Takes a place. If there is none: when to ask again.
-    fn take(&mut self, urgency: Urgency) -> Result<(), Instant> {
-        let now = Instant::now();
-        if self.held_until > now {
-            return Err(self.held_until);
+    fn of(budget: Budget) -> Self {
+        match budget.counts {
+            Counted::Posts => Self::new(budget.quota),
+            Counted::Edits | Counted::All => Self::with_reserve(budget.quota),
         }
+    }
+
+    /// Until when there is certainly no place, without taking one.
+    fn closed_until(&self, urgency: Urgency) -> Instant {
+        let full = if urgency == Urgency::Final { self.full_until } else { self.common_full_until };
+        self.held_until.max(full)
+    }
+
+    /// Takes a place. If there is none: when to ask again.
+    fn take(&mut self, urgency: Urgency, now: Instant) -> Result<(), Instant> {
         self.used = now;
         let ask = |limiter: &Limiter| limiter.check().map_err(|no| now + no.wait_time_from(Moment(now)));
         let Err(free) = ask(&self.common) else { return Ok(()) };
+        self.common_full_until = free;
         match &self.reserve {
-            Some(reserve) if urgency == Urgency::Final => ask(reserve).map_err(|other| free.min(other)),
-            _ => Err(free),
+            Some(_) if urgency == Urgency::Interim => Err(free),
+            Some(reserve) => ask(reserve).map_err(|other| {
+                self.full_until = free.min(other);
+                self.full_until
+            }),
+            None => {
+                self.full_until = free;
+                Err(free)
+            }
         }
     }
 
@@ -121,78 +145,121 @@ fn per_one(quota: Quota) -> Duration {
     quota.per / quota.count.max(1)
 }
 
+/// One budget: a lane for each room it tells apart.
 #[derive(Debug)]
-struct Lanes {
-    posts: HashMap<String, Lane>,
-    /// Edits and deletions of the whole account.
-    edits: Lane,
+struct Counter {
+    budget: Budget,
+    lanes: HashMap<String, Lane>,
 }
+
+impl Counter {
+    fn counts(&self, message: &Outbound, private: bool) -> bool {
+        let is_post = matches!(message.operation, Operation::Post(_));
+        covers(self.budget, private)
+            && match self.budget.counts {
+                Counted::All => true,
+                Counted::Posts => is_post,
+                Counted::Edits => !is_post,
+            }
+    }
+
+    fn lane(&mut self, room: &str) -> &mut Lane {
+        let room = if self.budget.scope == Scope::Account { "" } else { room };
+        if self.lanes.len() >= ROOMS && !self.lanes.contains_key(room) {
+            forget_idle(&mut self.lanes);
+        }
+        let budget = self.budget;
+        self.lanes.entry(room.to_owned()).or_insert_with(|| Lane::of(budget))
+    }
+}
+
+fn covers(budget: Budget, private: bool) -> bool {
+    budget.scope != Scope::Group || !private
+}
+
+type Viewers = Arc<Mutex<HashMap<String, u32>>>;
 
 #[derive(Debug)]
 pub(super) struct Pace {
-    posts: Quota,
-    lanes: Mutex<Lanes>,
-    viewers: Arc<AtomicU32>,
-    min_edit_gap: Duration,
-    per_interim_edit: Duration,
+    /// The scarcest first: what it refuses takes no place elsewhere.
+    counters: Mutex<Vec<Counter>>,
+    budgets: Vec<Budget>,
+    gaps: Gaps,
+    viewers: Viewers,
 }
 
 impl Pace {
     pub(super) fn new(features: &Features) -> Self {
-        let edits = features.account_edits;
-        Self {
-            posts: features.posts,
-            lanes: Mutex::new(Lanes { posts: HashMap::new(), edits: Lane::with_reserve(edits) }),
-            viewers: Arc::default(),
-            min_edit_gap: features.min_edit_gap,
-            per_interim_edit: per_one(edits) * 10 / 9,
-        }
+        let mut budgets = features.budgets.clone();
+        budgets.sort_by_key(|budget| std::cmp::Reverse(per_one(budget.quota)));
+        let counters = budgets.iter().map(|budget| Counter { budget: *budget, lanes: HashMap::new() }).collect();
+        Self { counters: Mutex::new(counters), budgets, gaps: features.edit_gaps, viewers: Arc::default() }
     }
 
-    pub(super) fn viewer(&self) -> Viewer {
-        self.viewers.fetch_add(1, Ordering::Relaxed);
-        Viewer(self.viewers.clone())
+    pub(super) fn viewer(&self, room: &str) -> Viewer {
+        *lock(&self.viewers).entry(room.to_owned()).or_default() += 1;
+        Viewer { viewers: self.viewers.clone(), room: room.to_owned() }
     }
 
-    pub(super) fn edit_gap(&self) -> Duration {
-        self.min_edit_gap.max(self.per_interim_edit * self.viewers.load(Ordering::Relaxed).max(1))
+    /// Time to leave before the next interim edit of a message that had so many: the platform's spacing, or more where many
+    /// messages share a budget.
+    pub(super) fn edit_gap(&self, room: &str, private: bool, edits: u32) -> Duration {
+        let (here, everywhere) = {
+            let viewers = lock(&self.viewers);
+            (viewers.get(room).copied().unwrap_or_default().max(1), viewers.values().sum::<u32>().max(1))
+        };
+        let counting =
+            self.budgets.iter().filter(|budget| budget.counts != Counted::Posts && covers(**budget, private));
+        let shares = counting.map(|budget| {
+            let viewers = if budget.scope == Scope::Account { everywhere } else { here };
+            per_one(budget.quota) * 10 / 9 * viewers
+        });
+        shares.fold(self.gaps.after(edits), Duration::max)
     }
 
     /// The platform asked to wait: nothing of this kind goes before that.
-    pub(super) fn hold(&self, message: &Outbound, wait: Duration) {
+    pub(super) fn hold(&self, message: &Outbound, private: bool, wait: Duration) {
         let now = Instant::now();
         let until = now.checked_add(wait).unwrap_or(now + FOREVER);
-        self.with_lane(message, |lane| lane.held_until = lane.held_until.max(until));
+        let mut counters = lock(&self.counters);
+        let counting = counters.iter_mut().filter(|counter| counter.counts(message, private));
+        if let Some(narrowest) = counting.min_by_key(|counter| counter.budget.scope) {
+            let lane = narrowest.lane(&message.conversation.room);
+            lane.held_until = lane.held_until.max(until);
+        }
     }
 
     /// Waits until the message may go.
-    pub(super) async fn take(&self, message: &Outbound) {
-        while let Err(free) = self.try_take(message) {
+    pub(super) async fn take(&self, message: &Outbound, private: bool) {
+        while let Err(free) = self.try_take(message, private) {
             sleep_until(free).await;
         }
     }
 
     /// Takes a place only if there is one now; else says when to ask again.
-    pub(super) fn try_take(&self, message: &Outbound) -> Result<(), Instant> {
-        self.with_lane(message, |lane| lane.take(message.urgency))
-    }
-
-    fn with_lane<T>(&self, message: &Outbound, act: impl FnOnce(&mut Lane) -> T) -> T {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(message.operation, Operation::Post(_)) {
-            return act(&mut lanes.edits);
+    pub(super) fn try_take(&self, message: &Outbound, private: bool) -> Result<(), Instant> {
+        let (room, now) = (&message.conversation.room, Instant::now());
+        let mut counters = lock(&self.counters);
+        let mut lanes: Vec<_> = counters
+            .iter_mut()
+            .filter(|counter| counter.counts(message, private))
+            .map(|counter| counter.lane(room))
+            .collect();
+        let closed = lanes.iter().map(|lane| lane.closed_until(message.urgency)).max();
+        if let Some(until) = closed.filter(|until| *until > now) {
+            return Err(until);
         }
-        let room = &message.conversation.room;
-        if lanes.posts.len() >= ROOMS && !lanes.posts.contains_key(room) {
-            forget_idle(&mut lanes.posts);
-        }
-        act(lanes.posts.entry(room.clone()).or_insert_with(|| Lane::new(self.posts)))
+        lanes.iter_mut().try_for_each(|lane| lane.take(message.urgency, now))
     }
 
     #[cfg(test)]
     pub(super) fn rooms(&self) -> usize {
-        self.lanes.lock().unwrap().posts.len()
+        lock(&self.counters).iter().map(|counter| counter.lanes.len()).max().unwrap_or_default()
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// If none is idle, the one that would be first.
@@ -208,10 +275,19 @@ fn forget_idle(rooms: &mut HashMap<String, Lane>) {
 
 /// Counts one message that is kept current, until dropped.
 #[derive(Debug)]
-pub(in super::super) struct Viewer(Arc<AtomicU32>);
+pub(in super::super) struct Viewer {
+    viewers: Viewers,
+    room: String,
+}
 
 impl Drop for Viewer {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut viewers = lock(&self.viewers);
+        if let Some(count) = viewers.get_mut(&self.room) {
+            *count -= 1;
+            if *count == 0 {
+                viewers.remove(&self.room);
+            }
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! Pacing and repetition, on a paused clock.
 
 use tokio::{task::JoinSet, time::advance};
-use watchfloor_channel::DeliveryKey;
+use watchfloor_channel::{DeliveryKey, Gaps};
 
 use super::*;
-use crate::coordinator::testing::{Answer, Call, FakePlatform, edit, outbound, post, quota, refusal, thread_in};
+use crate::coordinator::testing::{
+    Answer, Call, FakePlatform, budgets, edit, outbound, post, quota, refusal, thread_in,
+};
 
 fn a_post(room: &str, text: &str) -> Outbound {
     let operation = Operation::Post(DeliveryKey(format!("key of {text}")));
@@ -36,7 +38,8 @@ async fn channel(messages: usize, change: impl FnOnce(&mut Features)) -> (Arc<Fa
 
 #[tokio::test(start_paused = true)]
 async fn posts_obey_quota_and_burst_of_their_room_alone() {
-    let (platform, outlet) = channel(0, |features| features.posts = quota(1, 1, 3)).await;
+    let (platform, outlet) =
+        channel(0, |features| features.budgets = budgets(quota(1, 1, 3), quota(1000, 1, 1000))).await;
     let start = Instant::now();
     for text in ["a", "b", "c", "d", "e"] {
         outlet.send(&a_post("C1", text)).await.unwrap();
@@ -47,7 +50,8 @@ async fn posts_obey_quota_and_burst_of_their_room_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tenth_of_the_accounts_edits_is_kept_for_answers() {
-    let (platform, outlet) = channel(2, |features| features.account_edits = quota(10, 10, 10)).await;
+    let (platform, outlet) =
+        channel(2, |features| features.budgets = budgets(quota(1000, 1, 1000), quota(10, 10, 10))).await;
     let start = Instant::now();
     let mut interims = 0;
     while outlet.send(&interim(if interims % 2 == 0 { "m1" } else { "m2" }, "…")).await.is_ok() {
@@ -197,7 +201,7 @@ async fn a_look_up_that_stays_out_of_reach_posts_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn without_look_ups_an_uncertain_post_is_repeated_once() {
-    let (platform, outlet) = channel(0, |features| features.finds_posts = false).await;
+    let (platform, outlet) = channel(0, |features| features.repeats = Repeats::Blind).await;
     platform.answers([Answer::uncertain(), Answer::uncertain(), Answer::uncertain()]);
     assert!(matches!(outlet.send(&a_post("C1", "answer")).await, Err(Undelivered::Late(_))));
     assert_eq!(platform.calls(), vec![post("answer"); 2]);
@@ -241,32 +245,34 @@ async fn a_wait_beyond_patience_is_not_begun_and_holds_the_others_no_longer_than
 #[tokio::test(start_paused = true)]
 async fn the_gap_between_edits_grows_with_the_messages_kept_current_and_shrinks_again() {
     let (_, outlet) = channel(0, |features| {
-        features.min_edit_gap = Duration::from_secs(3);
-        features.account_edits = quota(45, 60, 10);
+        features.edit_gaps = Gaps::constant(Duration::from_secs(3));
+        features.budgets = budgets(quota(1000, 1, 1000), quota(45, 60, 10));
     })
     .await;
-    let one = outlet.viewer();
-    let alone = outlet.edit_gap();
-    let many: Vec<_> = (0..8).map(|_| outlet.viewer()).collect();
-    let crowded = outlet.edit_gap();
+    let one = outlet.viewer("C1");
+    let alone = outlet.edit_gap("C1", 0);
+    let many: Vec<_> = (0..8).map(|_| outlet.viewer("C1")).collect();
+    let crowded = outlet.edit_gap("C1", 0);
     drop((one, many));
-    let seconds = [alone, crowded, outlet.edit_gap()].map(|gap| (gap.as_secs_f64() * 10.0).round() / 10.0);
+    let seconds = [alone, crowded, outlet.edit_gap("C1", 0)].map(|gap| (gap.as_secs_f64() * 10.0).round() / 10.0);
     // Nine messages share nine tenths of 45 edits a minute.
     assert_eq!(seconds, [3.0, 13.3, 3.0]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_memory_of_rooms_is_bounded_and_forgets_the_idle_first() {
-    let pace = Pace::new(FakePlatform::with(|features| features.posts = quota(1, 1, 1)).features());
+    let pace = Pace::new(
+        FakePlatform::with(|features| features.budgets = budgets(quota(1, 1, 1), quota(1000, 1, 1000))).features(),
+    );
     let held = a_post("held", "a");
-    pace.hold(&held, Duration::from_secs(3600));
+    pace.hold(&held, false, Duration::from_secs(3600));
     for room in 0..3 * pace::ROOMS {
-        assert_eq!(pace.try_take(&a_post(&format!("C{room}"), "a")), Ok(()));
+        assert_eq!(pace.try_take(&a_post(&format!("C{room}"), "a"), false), Ok(()));
         assert!(pace.rooms() <= pace::ROOMS);
     }
-    assert_eq!(pace.try_take(&held), Err(Instant::now() + Duration::from_secs(3600)));
+    assert_eq!(pace.try_take(&held, false), Err(Instant::now() + Duration::from_secs(3600)));
     advance(Duration::from_secs(1)).await;
-    pace.try_take(&a_post("new", "a")).unwrap();
+    pace.try_take(&a_post("new", "a"), false).unwrap();
     assert_eq!(pace.rooms(), 2);
 }
 
@@ -277,11 +283,11 @@ proptest::proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let taken = runtime.block_on(async {
-            let pace = Pace::new(FakePlatform::with(|features| features.posts = quota(count, 10, burst)).features());
+            let pace = Pace::new(FakePlatform::with(|features| features.budgets = budgets(quota(count, 10, burst), quota(1, 1, 1))).features());
             let mut taken = Vec::new();
             for wait in waits {
                 advance(Duration::from_millis(wait)).await;
-                if pace.try_take(&a_post("C1", "a")).is_ok() {
+                if pace.try_take(&a_post("C1", "a"), false).is_ok() {
                     taken.push(Instant::now());
                 }
             }

@@ -62,7 +62,7 @@ impl Route {
     fn cut(&self, answer: &Body) -> Vec<Part> {
         let whole = |body| Part { body, halvings: 0 };
         match answer {
-            Body::Plain(_) | Body::File(_) => vec![whole(answer.clone())],
+            Body::Plain(_) | Body::Ask(_) | Body::File(_) => vec![whole(answer.clone())],
             Body::Markdown(text) => {
                 let parts = self.split(&for_people(text), self.outlet.features().max_text);
                 // Nothing in it was for people.

@@ -43,6 +43,8 @@ struct Screen {
     text: String,
     urgent: u64,
     since: Instant,
+    /// Interim edits so far.
+    edits: u32,
 }
 
 impl Keeper {
@@ -69,7 +71,7 @@ impl Keeper {
                 return;
             }
         };
-        let mut screen = Screen { message: placed.id, text, urgent: view.urgent, since: Instant::now() };
+        let mut screen = Screen { message: placed.id, text, urgent: view.urgent, since: Instant::now(), edits: 0 };
         if placed.fresh {
             self.shown.send_replace(view.version);
         } else {
@@ -80,8 +82,8 @@ impl Keeper {
         }
         let features = self.route.outlet.features();
         if features.edits {
-            let edits = features.edit_budget.map_or(u32::MAX, |budget| budget.saturating_sub(KEPT_EDITS));
-            self.keep_current(screen, edits).await;
+            let most = features.edit_budget.map_or(u32::MAX, |budget| budget.saturating_sub(KEPT_EDITS));
+            self.keep_current(screen, most).await;
         }
     }
 
@@ -91,10 +93,12 @@ impl Keeper {
         sleep(PLACEHOLDER_GRACE).await;
     }
 
-    async fn keep_current(&mut self, mut screen: Screen, mut edits: u32) {
-        let _viewer = self.route.outlet.viewer();
-        while edits > 0 {
-            if self.next_view(&screen).await.is_break() {
+    async fn keep_current(&mut self, mut screen: Screen, most: u32) {
+        let _viewer = self.route.outlet.viewer(&self.route.conversation.room);
+        while screen.edits < most {
+            // Half of a limited number is spaced, whatever is urgent: the message must stay alive to the end.
+            let hurry = screen.edits < most / 2;
+            if self.next_view(&screen, hurry).await.is_break() {
                 return;
             }
             let view = self.views.borrow_and_update().clone();
@@ -105,7 +109,7 @@ impl Keeper {
                 let sent = self.route.outlet.send(&edit).await;
                 screen.since = Instant::now();
                 match sent {
-                    Ok(_) => edits -= 1,
+                    Ok(_) => screen.edits += 1,
                     Err(Undelivered::Dropped | Undelivered::Late(_)) => {
                         // The picture is still owed: look again after a while, also if nothing changes until then.
                         self.views.mark_changed();
@@ -119,7 +123,7 @@ impl Keeper {
                             return;
                         }
                         // Not this text, but perhaps the next.
-                        edits -= 1;
+                        screen.edits += 1;
                         (screen.text, screen.urgent) = (text, view.urgent);
                         continue;
                     }
@@ -132,14 +136,14 @@ impl Keeper {
     }
 
     /// Waits for something new, then for the gap between edits, unless something urgent is or becomes part of it.
-    async fn next_view(&mut self, screen: &Screen) -> ControlFlow<()> {
+    async fn next_view(&mut self, screen: &Screen, hurry: bool) -> ControlFlow<()> {
         tokio::select! {
             biased;
             () = self.enough.cancelled() => return Break(()),
             changed = self.views.changed() => if changed.is_err() { return Break(()) },
         }
-        let due = screen.since + self.route.outlet.edit_gap();
-        while self.views.borrow().urgent <= screen.urgent {
+        let due = screen.since + self.route.outlet.edit_gap(&self.route.conversation.room, screen.edits);
+        while !hurry || self.views.borrow().urgent <= screen.urgent {
             tokio::select! {
                 biased;
                 () = self.enough.cancelled() => return Break(()),

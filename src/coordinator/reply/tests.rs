@@ -7,12 +7,12 @@ mod restarts;
 use std::time::Duration;
 
 use tokio::{task::JoinSet, time::Instant};
-use watchfloor_channel::Features;
+use watchfloor_channel::{Features, Gaps};
 
 use super::{
     super::{
         control::Why,
-        testing::{Answer, Call, FakePlatform, access, edit, post, quota, refusal, services, thread_in},
+        testing::{Answer, Call, FakePlatform, access, budgets, edit, post, quota, refusal, services, thread_in},
         view::Progress,
     },
     *,
@@ -66,6 +66,7 @@ impl Bench {
             services: self.services.clone(),
             outlet: self.services.channels[&at.channel].outlet.clone(),
             conversation: at,
+            question: None,
             session_id: self.session_id.clone(),
             turn_id: "t1".into(),
             unsure: Arc::new(AtomicBool::new(false)),
@@ -131,7 +132,7 @@ async fn the_placeholder_is_posted_and_becomes_the_answer() {
 
 #[tokio::test]
 async fn changes_within_a_gap_are_shown_together_and_the_newest_wins() {
-    let bench = Bench::new(|features| features.min_edit_gap = Duration::from_secs(3)).await;
+    let bench = Bench::new(|features| features.edit_gaps = Gaps::constant(Duration::from_secs(3))).await;
     let reply = bench.started_and_paused().await;
     let start = Instant::now();
     for number in 1..=14 {
@@ -148,7 +149,7 @@ async fn changes_within_a_gap_are_shown_together_and_the_newest_wins() {
 
 #[tokio::test]
 async fn what_the_coordinator_says_does_not_wait_for_the_gap() {
-    let bench = Bench::new(|features| features.min_edit_gap = Duration::from_secs(3600)).await;
+    let bench = Bench::new(|features| features.edit_gaps = Gaps::constant(Duration::from_secs(3600))).await;
     let reply = bench.started().await;
     bench.progress.start("a", "step");
     let version = bench.progress.say("Asking the metrics.");
@@ -312,7 +313,7 @@ async fn an_answer_waits_for_a_placeholder_only_so_long_and_then_looks_for_it() 
 
 #[tokio::test]
 async fn a_busy_account_still_gets_its_answer_through() {
-    let bench = Bench::new(|features| features.account_edits = quota(2, 3600, 2)).await;
+    let bench = Bench::new(|features| features.budgets = budgets(quota(1000, 1, 1000), quota(2, 3600, 2))).await;
     let reply = bench.started().await;
     bench.progress.say("Interim 1.");
     bench.platform.reached(2).await;

@@ -38,6 +38,7 @@ impl Turn {
         let question = watchfloor_channel::text::one_line(question, QUESTION_CHARS);
         let post = Outbound {
             conversation,
+            question: None,
             operation: Operation::Post(DeliveryKey(format!("told-{}", self.turn.id))),
             body: Body::Plain(wording::could_not_answer_there(&question, &refusal.remedy)),
             urgency: Urgency::Final,

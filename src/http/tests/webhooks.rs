@@ -5,8 +5,8 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
-    Aside, ChannelAdapter, ChannelId, ConversationId, Deliver, DeliveryKey, Features, Inbound, Inbox, InboxError,
-    MessageId, Outbound, Overheard, Quota, ReceiveError, SendError, Sign, TextUnit, Verdict,
+    Aside, ChannelAdapter, ChannelId, ConversationId, Deliver, DeliveryKey, Features, Gaps, Inbound, Inbox, InboxError,
+    MessageId, Outbound, Overheard, ReceiveError, Repeats, SendError, Sign, TextUnit, Verdict,
 };
 
 use super::*;
@@ -87,20 +87,19 @@ impl ChannelAdapter for Echo {
 }
 
 fn echo() -> Arc<Echo> {
-    let quota = Quota { count: 1, per: Duration::from_secs(1), burst: 1 };
     let features = Features {
         max_text: 100,
         unit: TextUnit::Chars,
         edits: false,
         edit_budget: None,
-        min_edit_gap: Duration::ZERO,
-        posts: quota,
-        account_edits: quota,
+        edit_gaps: Gaps::constant(Duration::ZERO),
+        budgets: Vec::new(),
+        typing: None,
+        repeats: Repeats::Blind,
         threads: false,
         buttons: false,
         files: false,
         reactions: false,
-        finds_posts: false,
     };
     let id = ChannelId::new("ops-slack");
     Arc::new(Echo { id, features, came: Notify::new(), may: Notify::new() })

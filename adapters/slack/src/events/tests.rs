@@ -43,6 +43,8 @@ fn a_mention_in_a_thread_is_read_whole() {
         opens_with_other: false,
         private: false,
         starts_thread: false,
+        command: None,
+        room_now: None,
         files: vec![],
         sent_at: 1_767_225_600_000,
     };

@@ -2,12 +2,17 @@
 //! a section can be kept from hiding its end. The text itself stays beside them, for notifications and as the plainer form.
 
 use serde_json::{Value, json};
-use watchfloor_channel::{TextUnit, text::split};
+use watchfloor_channel::{
+    Ask, TextUnit, Tone,
+    text::{shorten, split},
+};
 
 use super::{Rendered, render};
 
 /// Slack takes 3,000 characters and does not say how it counts them.
 const SECTION: usize = 2_900;
+/// Of a button, in characters.
+const LABEL: usize = 75;
 /// In one message.
 const BLOCKS: usize = 50;
 
@@ -33,6 +38,26 @@ pub(crate) fn blocks(markdown: &str) -> Option<Value> {
     }
     let fits = parts.iter().all(|part| length(&part.text) <= SECTION) && (1..=BLOCKS).contains(&blocks.len());
     fits.then_some(Value::Array(blocks))
+}
+
+/// A question with its buttons. Where the text has no form as blocks, it is shortened to one section.
+pub(crate) fn with_choices(ask: &Ask) -> Value {
+    let mut blocks = match blocks(&ask.text) {
+        Some(Value::Array(blocks)) if blocks.len() < BLOCKS => blocks,
+        _ => vec![section(&shorten(&render(&ask.text).text, SECTION))],
+    };
+    let buttons = ask.choices.iter().map(|choice| {
+        let label = json!({"type": "plain_text", "text": shorten(&choice.label, LABEL), "emoji": true});
+        let mut button = json!({"type": "button", "text": label, "action_id": choice.action, "value": choice.value});
+        match choice.tone {
+            Tone::Plain => {}
+            Tone::Positive => button["style"] = json!("primary"),
+            Tone::Danger => button["style"] = json!("danger"),
+        }
+        button
+    });
+    blocks.push(json!({"type": "actions", "elements": buttons.collect::<Vec<_>>()}));
+    Value::Array(blocks)
 }
 
 /// Verbatim: names and addresses in it are made into nothing that we did not write ourselves.

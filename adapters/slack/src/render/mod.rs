@@ -9,7 +9,7 @@ mod writer;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 use watchfloor_channel::Body;
 
-pub(crate) use blocks::blocks;
+pub(crate) use blocks::{blocks, with_choices};
 pub(crate) use escape::mention;
 use writer::Writer;
 
@@ -25,6 +25,7 @@ struct Rendered {
 pub(crate) fn body(body: &Body) -> String {
     match body {
         Body::Markdown(text) => markdown(text),
+        Body::Ask(ask) => markdown(&ask.text),
         Body::Plain(text) => plain(text),
         Body::File(file) => plain(&file.comment),
     }

@@ -217,7 +217,7 @@ impl Bot {
 
     pub(crate) async fn send(&self, thread: &str, operation: Operation, body: Body) -> Result<MessageId, SendError> {
         let conversation = conversation(OPS, thread);
-        self.adapter.send(&Outbound { conversation, operation, body, urgency: Urgency::Final }).await
+        self.adapter.send(&Outbound { conversation, question: None, operation, body, urgency: Urgency::Final }).await
     }
 }
 

@@ -49,6 +49,7 @@ async fn the_top_level_of_a_private_chat_is_answered_there() {
         .adapter
         .send(&Outbound {
             conversation: conversation(&room, ""),
+            question: None,
             operation: Operation::Post(DeliveryKey("k1".into())),
             body: Body::Plain(format!("{} ready <now>", bot.adapter.mention(ALICE))),
             urgency: Urgency::Final,

@@ -61,7 +61,10 @@ async fn in_both_by(wire: Wire) -> Bot {
 
 async fn post(bot: &Bot, to: &ConversationId, key: &str, body: Body) -> MessageId {
     let operation = Operation::Post(DeliveryKey(key.into()));
-    bot.adapter.send(&Outbound { conversation: to.clone(), operation, body, urgency: Urgency::Final }).await.unwrap()
+    bot.adapter
+        .send(&Outbound { conversation: to.clone(), question: None, operation, body, urgency: Urgency::Final })
+        .await
+        .unwrap()
 }
 
 fn is_degraded(state: &ChannelState, word: &str) -> bool {
@@ -79,6 +82,7 @@ async fn each_workspace_is_served_with_its_own_token_and_its_ids_are_kept_apart(
 
     let post = Outbound {
         conversation: came.conversation.clone(),
+        question: None,
         operation: Operation::Post(DeliveryKey("k1".into())),
         body: Body::Plain(format!("{} looking", bot.adapter.mention(&came.author.id))),
         urgency: Urgency::Final,
@@ -285,6 +289,7 @@ async fn one_token_serves_every_workspace_of_an_organisation() {
     }
     let post = Outbound {
         conversation: came[0].conversation.clone(),
+        question: None,
         operation: Operation::Post(DeliveryKey("k1".into())),
         body: Body::Plain("looking".into()),
         urgency: Urgency::Final,
