@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::{play::Played, scenario::Expect};
+use super::{
+    play::{Channel, Played},
+    scenario::Expect,
+};
 
 /// One expectation and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,46 +23,69 @@ impl Verdict {
 
 pub(super) fn verdicts(expect: &Expect, played: &Played) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
+    for channel in &played.channels {
+        let on = if played.channels.len() > 1 { format!("{}: ", channel.kind) } else { String::new() };
+        shown(expect, channel, &mut |holds, expected, failure| {
+            let failure = (!holds).then(|| format!("{on}{failure}"));
+            verdicts.push(Verdict { expected: format!("{on}{expected}"), failure });
+        });
+    }
     let mut check = |holds: bool, expected: String, failure: String| {
         verdicts.push(Verdict { expected, failure: (!holds).then_some(failure) });
     };
+    let on_each = if played.channels.len() > 1 { " on each platform" } else { "" };
+    check(
+        workers(expect, played),
+        format!("the workers{on_each} are {:?}", expect.workers),
+        format!("expected the workers {:?}{on_each}, there were {:?}", expect.workers, played.tally.workers),
+    );
+    for tool in &expect.tools {
+        check(played.tally.calls.contains(tool), format!("{tool} is called"), format!("{tool} was not called"));
+    }
+    verdicts
+}
+
+/// In their order where there is one platform; several work at the same time.
+fn workers(expect: &Expect, played: &Played) -> bool {
+    let mut wanted = vec![expect.workers.as_slice(); played.channels.len()].concat();
+    let mut were = played.tally.workers.clone();
+    if played.channels.len() > 1 {
+        wanted.sort();
+        were.sort();
+    }
+    wanted == were
+}
+
+/// What is to be seen on one platform.
+fn shown(expect: &Expect, channel: &Channel, check: &mut dyn FnMut(bool, String, String)) {
+    let messages = &channel.messages;
     if expect.placeholder {
-        let became_something = played.messages.first().is_some_and(|message| message.edits.len() > 1);
+        let became_something = messages.first().is_some_and(|message| message.versions.len() > 1);
         let failure = "there was no placeholder that became an answer".into();
         check(became_something, "a placeholder becomes the answer".into(), failure);
     }
-    let earlier: Vec<&str> = played
-        .messages
+    let earlier: Vec<&str> = messages
         .iter()
-        .flat_map(|message| message.edits.split_last().map_or(&[][..], |(_, earlier)| earlier))
-        .map(|edit| edit.text.as_str())
+        .flat_map(|message| message.versions.split_last().map_or(&[][..], |(_, earlier)| earlier))
+        .map(|version| version.text.as_str())
         .collect();
     for wanted in &expect.interim {
         let seen = earlier.iter().any(|text| text.contains(wanted.as_str()));
         check(seen, format!("{wanted:?} is shown meanwhile"), format!("no interim text contained {wanted:?}"));
     }
-    check(
-        expect.workers == played.tally.workers,
-        format!("the workers are {:?}", expect.workers),
-        format!("expected the workers {:?}, there were {:?}", expect.workers, played.tally.workers),
-    );
-    for tool in &expect.tools {
-        check(played.tally.calls.contains(tool), format!("{tool} is called"), format!("{tool} was not called"));
-    }
-    let answer = final_text(played);
+    let answer = channel.final_text();
     for wanted in &expect.final_contains {
         let failure = format!("the answer does not contain {wanted:?}");
         check(answer.contains(wanted.as_str()), format!("the answer contains {wanted:?}"), failure);
     }
     if let Some(count) = expect.messages {
-        let got = played.messages.len();
+        let got = messages.len();
         let failure = format!("expected {count} messages of the bot, there were {got}");
         check(count == got, format!("the bot writes {count} messages"), failure);
     }
-    let texts: HashSet<_> = played.messages.iter().map(|message| (&message.thread_ts, message.text())).collect();
+    let texts: HashSet<_> = messages.iter().map(|message| (&message.thread, message.text())).collect();
     let failure = "the same text stands in a thread twice".into();
-    check(texts.len() == played.messages.len(), "no text stands in a thread twice".into(), failure);
-    verdicts
+    check(texts.len() == messages.len(), "no text stands in a thread twice".into(), failure);
 }
 
 /// One sentence for each thing that went wrong. What the simulators complain of counts always, expected or not.
@@ -68,7 +94,9 @@ pub(super) fn failures(verdicts: &[Verdict], played: &Played) -> Vec<String> {
     played.complaints.iter().cloned().chain(failed).collect()
 }
 
-/// What the bot's messages say in the end.
-pub(super) fn final_text(played: &Played) -> String {
-    played.messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n")
+impl Channel {
+    /// What the bot's messages say in the end.
+    pub(super) fn final_text(&self) -> String {
+        self.messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n")
+    }
 }

@@ -26,5 +26,5 @@ pub(super) fn models(config: &Config) -> anyhow::Result<config::Models> {
 
 /// Whether the run ended, and with something to read.
 pub(super) fn answered(played: &Played) -> bool {
-    played.answered && played.messages.iter().any(|message| !message.text().trim().is_empty())
+    played.answered && played.messages().any(|message| !message.text().trim().is_empty())
 }

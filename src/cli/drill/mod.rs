@@ -5,6 +5,7 @@ mod check;
 mod judge;
 mod keep;
 mod live;
+mod platform;
 mod play;
 mod record;
 mod report;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     judge::Verdict,
+    platform::Kind,
     play::{Performed, Play, Played},
     record::Recording,
     report::Report,
@@ -58,6 +60,9 @@ pub(super) struct Args {
     /// Afterwards leaves everything up until ctrl-c, to be talked to.
     #[arg(long, conflicts_with = "json")]
     keep: bool,
+    /// The platforms to play it on, instead of the scenario's own.
+    #[arg(long, value_name = "PLATFORM", value_delimiter = ',')]
+    on: Vec<Kind>,
 }
 
 /// Exit code 0 only if every expectation of the scenario held; with a live model, if it ended with an answer.
@@ -71,7 +76,16 @@ pub(super) async fn run(
         return Ok(ExitCode::SUCCESS);
     }
     let source = Source::find(&args.scenario)?;
-    let scenario = source.read()?;
+    let mut scenario = source.read()?;
+    if !args.on.is_empty() {
+        scenario.platforms = args.on.clone();
+    }
+    if args.record.is_some() {
+        // What is written down is one telling of the story.
+        scenario.platforms.truncate(1);
+    }
+    scenario.platforms.sort_unstable();
+    scenario.platforms.dedup();
     let models = if args.live { Some(live::models(&load()?)?) } else { None };
     let within = if args.live { scenario.timeout.max(live::AT_LEAST) } else { scenario.timeout };
 

@@ -205,11 +205,11 @@ fn expect(played: &Played) -> Value {
         }
     }
     json!({
-        "placeholder": played.messages.first().is_some_and(|message| message.edits.len() > 1),
+        "placeholder": played.messages().next().is_some_and(|message| message.versions.len() > 1),
         "workers": played.tally.workers,
         "tools": tools,
-        "final_contains": played.messages.iter().filter_map(|message| piece(message.text())).collect::<Vec<_>>(),
-        "messages": played.messages.len(),
+        "final_contains": played.messages().filter_map(|message| piece(message.text())).collect::<Vec<_>>(),
+        "messages": played.messages().count(),
     })
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    judge::{Verdict, failures, final_text},
-    play::Played,
+    judge::{Verdict, failures},
+    play::{Channel, Played},
     scenario::Scenario,
 };
 
@@ -29,14 +29,14 @@ impl Report<'_> {
             "scenario": scenario.name,
             "passed": self.passed,
             "failures": failures(self.verdicts, played),
-            "channels": {
-                "slack": {
-                    "placeholder_ms": placeholder_ms(played),
-                    "edits": edits(played),
-                    "messages": played.messages.len(),
-                    "final_text": final_text(played),
-                },
-            },
+            "channels": played.channels.iter().map(|channel| {
+                (channel.kind.word().to_owned(), json!({
+                    "placeholder_ms": placeholder_ms(channel),
+                    "edits": edits(channel),
+                    "messages": channel.messages.len(),
+                    "final_text": channel.final_text(),
+                }))
+            }).collect::<serde_json::Map<_, _>>(),
             "turns": played.tally.turns,
             "model_calls": played.tally.answers,
             "tool_calls": played.tally.calls.len(),
@@ -50,15 +50,9 @@ impl Report<'_> {
     pub(super) fn lines(&self) -> Vec<String> {
         let (scenario, played) = (self.scenario, self.played);
         let tally = &played.tally;
-        let placeholder = placeholder_ms(played).map_or_else(|| "never".into(), |ms| format!("after {ms} ms"));
-        let mut lines = vec![
-            format!("placeholder  {placeholder}"),
-            format!(
-                "messages     {}, edited {}×, {:.1} s in all",
-                played.messages.len(),
-                edits(played),
-                played.took.as_secs_f64()
-            ),
+        let mut lines: Vec<_> = played.channels.iter().map(channel_line).collect();
+        lines.extend([
+            format!("took         {:.1} s", played.took.as_secs_f64()),
             format!("model calls  {}", tally.answers),
             format!("tool calls   {} ({})", tally.calls.len(), tally.calls.join(", ")),
             format!("workers      {} ({})", tally.workers.len(), tally.workers.join(", ")),
@@ -66,7 +60,7 @@ impl Report<'_> {
                 "tokens       {} in (of which {} cached), {} out",
                 tally.input_tokens, tally.cached_tokens, tally.output_tokens
             ),
-        ];
+        ]);
         if self.live {
             let word = |verdict: &Verdict| if verdict.held() { "held        " } else { "not held    " };
             lines.extend(self.verdicts.iter().map(|verdict| format!("{} {}", word(verdict), verdict.expected)));
@@ -84,11 +78,17 @@ impl Report<'_> {
     }
 }
 
-fn edits(played: &Played) -> usize {
-    played.messages.iter().map(|message| message.edits.len().saturating_sub(1)).sum()
+fn channel_line(channel: &Channel) -> String {
+    let placeholder = placeholder_ms(channel).map_or_else(|| "never".into(), |ms| format!("after {ms} ms"));
+    let (name, messages) = (channel.kind.to_string(), channel.messages.len());
+    format!("{name:<12} placeholder {placeholder}, messages {messages}, edited {}×", edits(channel))
+}
+
+fn edits(channel: &Channel) -> usize {
+    channel.messages.iter().map(|message| message.versions.len().saturating_sub(1)).sum()
 }
 
 /// Milliseconds, to a tenth.
-fn placeholder_ms(played: &Played) -> Option<f64> {
-    played.placeholder.map(|took| (took.as_secs_f64() * 10_000.0).round() / 10.0)
+fn placeholder_ms(channel: &Channel) -> Option<f64> {
+    channel.placeholder.map(|took| (took.as_secs_f64() * 10_000.0).round() / 10.0)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use watchfloor_sim::{ModelScript, TelemetryScript};
 
-use super::{check, shipped};
+use super::{check, platform::Kind, shipped};
 
 /// How the bot is addressed in a scenario's texts.
 pub(super) const BOT: &str = "@watchfloor";
@@ -26,6 +26,9 @@ pub(super) struct Scenario {
     pub name: String,
     /// One line for people.
     pub about: String,
+    /// Where it is played, at once. What is expected of the bot's messages is expected on each.
+    #[serde(default = "on_slack")]
+    pub platforms: Vec<Kind>,
     pub people: Vec<Named>,
     pub rooms: Vec<Named>,
     #[serde(default)]
@@ -134,6 +137,10 @@ impl Change {
         let span = self.time.strip_prefix('-').and_then(|span| humantime::parse_duration(span).ok());
         span.with_context(|| format!("expected a time before the start such as -16m, got {:?}", self.time))
     }
+}
+
+fn on_slack() -> Vec<Kind> {
+    vec![Kind::Slack]
 }
 
 fn minute() -> Duration {

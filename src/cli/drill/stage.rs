@@ -8,14 +8,12 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::timeout;
 use watchfloor_channel::ChannelState;
-use watchfloor_sim::{
-    ModelSim, SlackSim, TelemetrySim,
-    slack::{self, SlackConfig},
-};
+use watchfloor_sim::{ModelScript, ModelSim, TelemetrySim};
 
 use super::{
+    platform::{self, Platform},
     scenario::Scenario,
-    show::{self, Numbers, Scene},
+    show::{Numbers, Scene},
 };
 use crate::{
     app::App,
@@ -34,7 +32,8 @@ pub(super) struct Stage {
 }
 
 pub(super) struct Sims {
-    pub slack: SlackSim,
+    /// In the scenario's order.
+    pub platforms: Vec<Box<dyn Platform>>,
     pub telemetry: TelemetrySim,
     /// Absent if a real model answers.
     pub model: Option<ModelSim>,
@@ -74,42 +73,51 @@ impl Stage {
 
 impl Sims {
     async fn start(scenario: &Scenario, recorded_model: bool) -> anyhow::Result<Self> {
-        let slack = SlackSim::start(SlackConfig::default()).await.context("the simulated Slack can't start")?;
-        for person in &scenario.people {
-            slack.add_person(&person.id, &person.name).await;
-        }
-        for room in &scenario.rooms {
-            slack.add_channel(&room.id, &room.name).await;
+        let mut platforms = Vec::new();
+        for kind in &scenario.platforms {
+            platforms.push(platform::start(*kind, scenario).await?);
         }
         let telemetry = TelemetrySim::start(scenario.telemetry.clone());
         let telemetry = telemetry.await.context("the simulated telemetry can't start")?;
         let model = if recorded_model {
-            Some(ModelSim::start(scenario.model.clone()).await.context("the simulated model can't start")?)
+            Some(ModelSim::start(for_all(scenario)).await.context("the simulated model can't start")?)
         } else {
             None
         };
-        Ok(Self { slack, telemetry, model })
+        Ok(Self { platforms, telemetry, model })
     }
 
     /// What the platforms show at this moment.
     pub(super) fn scene(&self, scenario: &Scenario) -> Scene {
-        Scene { panes: show::slack::panes(scenario, &self.slack) }
+        Scene { panes: self.platforms.iter().flat_map(|platform| platform.panes(scenario)).collect() }
     }
 
     /// What they found wrong: broken rules of a platform, odd requests to the model, things nobody expected.
     pub(super) fn complaints(&self) -> Vec<String> {
         let mut complaints = self.model.as_ref().map(ModelSim::complaints).unwrap_or_default();
-        complaints.extend(self.slack.unread());
+        complaints.extend(self.platforms.iter().flat_map(|platform| platform.complaints()));
         complaints
     }
 
     pub(super) async fn stop(self) {
-        self.slack.stop().await;
+        for platform in self.platforms {
+            platform.stop().await;
+        }
         if let Some(model) = self.model {
             model.stop().await;
         }
         self.telemetry.stop().await;
     }
+}
+
+/// The same is asked on every platform: a rule that answers so often answers so often on each.
+fn for_all(scenario: &Scenario) -> ModelScript {
+    let mut script = scenario.model.clone();
+    let platforms = u32::try_from(scenario.platforms.len()).unwrap_or(u32::MAX);
+    for rule in &mut script.rules {
+        rule.times = rule.times.map(|times| times.saturating_mul(platforms));
+    }
+    script
 }
 
 /// What the store has counted, for the line below the threads.
@@ -149,20 +157,11 @@ url = "{prometheus}"
 url = "{alertmanager}"
 [hooks]
 changes_token = "{CHANGES_TOKEN}"
-[[channels]]
-kind = "slack"
-name = "slack"
-app_token = "{app}"
-bot_token = "{bot}"
-api_url = "{slack}"
-allow_rooms = ["*"]
-dm_policy = "open"
+{channels}
 "#,
         prometheus = sims.telemetry.prometheus_url(),
         alertmanager = sims.telemetry.alertmanager_url(),
-        app = slack::APP_TOKEN,
-        bot = slack::BOT_TOKEN,
-        slack = sims.slack.api_url(),
+        channels = sims.platforms.iter().map(|platform| platform.configuration()).collect::<String>(),
     )
 }
 

@@ -8,6 +8,11 @@ use crate::cli::drill::scenario::BOT;
 pub(super) fn check(root: &Node<'_>, problems: &mut Vec<Problem>) {
     let people = names(root, "people", problems);
     let rooms = names(root, "rooms", problems);
+    if let Some(node) = root.get("platforms")
+        && node.value.as_sequence().is_some_and(Vec::is_empty)
+    {
+        problems.push(Problem::new(&node, "expected at least one platform"));
+    }
     // Each named message with its room.
     let mut threads: HashMap<&str, Option<&str>> = HashMap::new();
     let said = root.list("say");

@@ -48,11 +48,13 @@ const fn may(name: &'static str, shape: Shape) -> Field {
 use Shape::{Any, Before, Count, Flag, List, Map, Model, SimSpan, Span, Text, Word};
 
 const TEXTS: Shape = List(&Text);
+const PLATFORM: Shape = Word(&["slack", "telegram", "feishu"]);
 const NAMED: Shape = Map(&[must("id", Text), must("name", Text)]);
 
 const SCENARIO: Shape = Map(&[
     must("name", Text),
     must("about", Text),
+    may("platforms", List(&PLATFORM)),
     must("people", List(&NAMED)),
     must("rooms", List(&NAMED)),
     may("changes", List(&CHANGE)),

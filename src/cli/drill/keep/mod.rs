@@ -31,7 +31,7 @@ const WAITING: usize = 8;
 pub(super) async fn keep(
     scenario: &Scenario,
     stage: &Stage,
-    said: &WasSaid,
+    said: &[WasSaid],
     signals: &mut Signals,
 ) -> anyhow::Result<()> {
     let sims = &stage.sims;
@@ -44,7 +44,7 @@ pub(super) async fn keep(
     let (orders, mut ordered) = mpsc::channel(WAITING);
     let door = door::open(orders, stop.clone()).await.context("the door for scripts can't be opened")?;
     let mut typed = keyboard::listen();
-    let mut speaker = Speaker::after(scenario, said);
+    let mut speaker = Speaker::after(scenario, &sims.platforms, said);
     introduce(stage, &speaker, door.address, typed.is_some());
 
     let mut show = Show::in_lines_from(sims.scene(scenario));
@@ -56,10 +56,10 @@ pub(super) async fn keep(
             order = ordered.recv() => {
                 let Some(order) = order else { break };
                 // Who asked may have gone.
-                let _ = order.answer.send(speaker.say(&sims.slack, &order.words).await);
+                let _ = order.answer.send(speaker.say(&order.words).await);
             }
             line = keyboard::next(&mut typed) => match line {
-                Typed::Line(line) => match speaker.typed(&sims.slack, &line).await {
+                Typed::Line(line) => match speaker.typed(&line).await {
                     Ok(Some(told)) => super::super::say(told),
                     Ok(None) => {}
                     Err(speaker::Quit) => break,
@@ -84,8 +84,11 @@ fn introduce(stage: &Stage, speaker: &Speaker<'_>, door: std::net::SocketAddr, k
         say(format!("             {}", speaker::COMMANDS));
     }
     say(format!("  script     curl --data-urlencode 'text=@watchfloor why?' http://{door}/say"));
-    say("             person=, room= and thread= (an id of the scenario, or new) say who and where".to_owned());
+    say("             platform=, person=, room= and thread= (an id of the scenario, or new) say who and where"
+        .to_owned());
     say(format!("  health     http://{}/readyz", stage.app.address()));
-    say(format!("  Slack API  {} with the token {}", stage.sims.slack.api_url(), watchfloor_sim::slack::BOT_TOKEN));
+    for platform in &stage.sims.platforms {
+        say(format!("  {:<10} {}", format!("{} API", platform.kind()), platform.api()));
+    }
     say(String::new());
 }

@@ -147,7 +147,8 @@ fn dim() -> Style {
 mod tests {
     use ratatui::{Terminal, backend::TestBackend};
 
-    use super::{super::mrkdwn, *};
+    use super::*;
+    use crate::cli::drill::platform::mrkdwn;
 
     fn shown(id: &str, author: &str, who: Who, at: u64, text: &str) -> Shown {
         let at = Duration::from_millis(at);

@@ -3,14 +3,12 @@
 
 mod draw;
 mod lines;
-mod mrkdwn;
 mod scene;
 mod screen;
-pub(super) mod slack;
 mod wrap;
 
 use self::{lines::Lines, screen::Screen};
-pub(super) use scene::{Numbers, Scene};
+pub(super) use scene::{Line, Look, Numbers, Pane, Piece, Scene, Shown, Who};
 
 pub(super) enum Show {
     Screen(Box<Screen>),

@@ -1,22 +1,116 @@
-//! The simulated Slack as panes: one for each thread, and one for each message at top level that has none.
+//! The simulated Slack: people and rooms have the scenario's own ids; a pane for each thread, and one for each message at top
+//! level that has none.
 
-use serde_json::Value;
+use std::{io, time::Duration};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
 use watchfloor_sim::{
     SlackSim,
-    slack::{Author, BOT_USER, Message},
+    slack::{self, Author, BOT_USER, Message, SlackConfig},
 };
 
 use super::{
-    super::scenario::Scenario,
-    mrkdwn,
-    scene::{Pane, Shown, Who},
+    super::{
+        scenario::{BOT, Scenario},
+        show::{Pane, Shown, Who},
+    },
+    Kind, Platform, Spoken, Version, Words, mrkdwn,
 };
 
 /// Wide enough to tell threads apart, short enough for a pane's frame.
 const TITLE_CHARS: usize = 28;
 
-/// Counts as looking at every message.
-pub(in super::super) fn panes(scenario: &Scenario, slack: &SlackSim) -> Vec<Pane> {
+pub(super) struct Slack(SlackSim);
+
+impl Slack {
+    pub(super) async fn start(scenario: &Scenario) -> io::Result<Self> {
+        let sim = SlackSim::start(SlackConfig::default()).await?;
+        for person in &scenario.people {
+            sim.add_person(&person.id, &person.name).await;
+        }
+        for room in &scenario.rooms {
+            sim.add_channel(&room.id, &room.name).await;
+        }
+        Ok(Self(sim))
+    }
+}
+
+#[async_trait]
+impl Platform for Slack {
+    fn kind(&self) -> Kind {
+        Kind::Slack
+    }
+
+    fn configuration(&self) -> String {
+        format!(
+            r#"
+[[channels]]
+kind = "slack"
+name = "slack"
+app_token = "{app}"
+bot_token = "{bot}"
+api_url = "{url}"
+allow_rooms = ["*"]
+dm_policy = "open"
+"#,
+            app = slack::APP_TOKEN,
+            bot = slack::BOT_TOKEN,
+            url = self.0.api_url(),
+        )
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    async fn say(&self, words: Words<'_>, thread: Option<&str>) -> Spoken {
+        let Words { room, person, title, .. } = words;
+        let text = words.text.replace(BOT, self.0.bot_mention());
+        let id = match (person, thread) {
+            (Some(person), Some(thread)) => self.0.reply(&person.id, &room.id, thread, &text).await,
+            (Some(person), None) => self.0.say(&person.id, &room.id, &text).await,
+            (None, _) => {
+                let attachment = json!([{"id": 1, "color": "d00000", "title": title, "text": text, "fallback": title}]);
+                self.0.alert(&room.id, attachment).await
+            }
+        };
+        let thread = thread.unwrap_or(&id).to_owned();
+        Spoken { id, thread }
+    }
+
+    fn unheard(&self) -> usize {
+        self.0.unheard()
+    }
+
+    fn ours(&self, scenario: &Scenario) -> Vec<super::Message> {
+        let all = scenario.rooms.iter().flat_map(|room| self.0.messages(&room.id, None));
+        let ours = all.filter(|message| message.author == Author::Bot);
+        ours.map(|message| super::Message {
+            thread: message.thread_ts.clone().unwrap_or_default(),
+            versions: message.edits.into_iter().map(|edit| Version { at: edit.at, text: edit.text }).collect(),
+        })
+        .collect()
+    }
+
+    fn panes(&self, scenario: &Scenario) -> Vec<Pane> {
+        panes(scenario, &self.0)
+    }
+
+    fn complaints(&self) -> Vec<String> {
+        self.0.unread()
+    }
+
+    fn api(&self) -> String {
+        format!("{} with the token {}", self.0.api_url(), slack::BOT_TOKEN)
+    }
+
+    async fn stop(self: Box<Self>) {
+        self.0.stop().await;
+    }
+}
+
+fn panes(scenario: &Scenario, slack: &SlackSim) -> Vec<Pane> {
     let mut panes: Vec<(String, Pane)> = Vec::new();
     for room in &scenario.rooms {
         for message in slack.messages(&room.id, None) {

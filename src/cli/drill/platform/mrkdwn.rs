@@ -1,12 +1,12 @@
 //! Slack's markup made readable: `*bold*`, `_italic_`, `~struck~`, code, quotes, links by their label, ids as names.
 //! What isn't markup stays as it is.
 
-use super::scene::{Line, Look, Piece};
+use super::super::show::{Line, Look, Piece};
 
 /// Says what `<@U…>` and `<#C…>` are called; nothing for an id it doesn't know.
-pub(super) type Names<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub(in super::super) type Names<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-pub(super) fn lines(text: &str, names: Names<'_>) -> Vec<Line> {
+pub(in super::super) fn lines(text: &str, names: Names<'_>) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut fenced = false;
     for line in text.trim().lines() {
