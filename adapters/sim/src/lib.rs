@@ -8,6 +8,8 @@
 //!   both events for one mention; the bot's own messages as events.
 //! * [`TelegramSim`]: a Bot API server with one bot, people and groups. Long polls that confirm by offset, or a webhook;
 //!   HTML parsed and refused as the original does; topics, replies, upgrades, privacy, flood control.
+//! * [`FeishuSim`]: a tenant. Messages, edits and cards with the documented limits and codes; the long connection with its
+//!   binary frames, acknowledgements and redelivery, or signed and encrypted webhook requests; topics and threads.
 //! * [`ModelSim`]: OpenAI's chat completions. Answers come from a script; every request is refereed, and a violation
 //!   is refused *and* kept as a complaint.
 //! * [`TelemetrySim`]: Prometheus and Alertmanager over a recorded world whose times are relative to now.
@@ -30,6 +32,7 @@
 //! The simulators live in real time: a paused tokio clock would jump while a socket waits.
 
 mod board;
+pub mod feishu;
 pub mod model;
 mod server;
 pub mod slack;
@@ -37,6 +40,7 @@ pub mod telegram;
 pub mod telemetry;
 mod time;
 
+pub use feishu::FeishuSim;
 pub use model::{ModelScript, ModelSim};
 pub use slack::SlackSim;
 pub use telegram::TelegramSim;

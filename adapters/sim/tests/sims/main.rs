@@ -1,6 +1,12 @@
 //! The simulators, driven by bare clients: what they promise on the wire and what their verbs tell.
 #![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
+mod feishu;
+mod feishu_calls;
+mod feishu_cards;
+mod feishu_link;
+mod feishu_messages;
+mod feishu_webhook;
 mod messages;
 mod model;
 mod slack_files;
