@@ -1,8 +1,11 @@
 //! The platforms a drill is played on, each as its people know it. A scenario names people, rooms and threads; what these are
 //! on a platform is that platform's file.
 
+mod feishu;
+mod markdown;
 pub(super) mod mrkdwn;
 mod slack;
+mod telegram;
 
 use std::{fmt, time::Duration};
 
@@ -14,6 +17,9 @@ use super::{
     scenario::{Named, Said, Scenario},
     show::Pane,
 };
+
+/// Wide enough to tell threads apart, short enough for a pane's frame.
+const TITLE_CHARS: usize = 28;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -109,10 +115,22 @@ impl<'a> Words<'a> {
     }
 }
 
+fn short(text: &str, chars: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let mut short: String = line.chars().take(chars).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
 pub(super) async fn start(kind: Kind, scenario: &Scenario) -> anyhow::Result<Box<dyn Platform>> {
     let platform: Box<dyn Platform> = match kind {
         Kind::Slack => Box::new(slack::Slack::start(scenario).await.context("the simulated Slack can't start")?),
-        Kind::Telegram | Kind::Feishu => anyhow::bail!("{kind} can't be played"),
+        Kind::Telegram => {
+            Box::new(telegram::Telegram::start(scenario).await.context("the simulated Telegram can't start")?)
+        }
+        Kind::Feishu => Box::new(feishu::Feishu::start(scenario).await.context("the simulated Feishu can't start")?),
     };
     Ok(platform)
 }

@@ -15,11 +15,8 @@ use super::{
         scenario::{BOT, Scenario},
         show::{Pane, Shown, Who},
     },
-    Kind, Platform, Spoken, Version, Words, mrkdwn,
+    Kind, Platform, Spoken, TITLE_CHARS, Version, Words, mrkdwn, short,
 };
-
-/// Wide enough to tell threads apart, short enough for a pane's frame.
-const TITLE_CHARS: usize = 28;
 
 pub(super) struct Slack(SlackSim);
 
@@ -128,11 +125,7 @@ fn panes(scenario: &Scenario, slack: &SlackSim) -> Vec<Pane> {
 
 fn title(room: &str, root: &Shown) -> String {
     let text: String = root.text.first().into_iter().flatten().map(|piece| piece.text.as_str()).collect();
-    let mut short: String = text.chars().take(TITLE_CHARS).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    format!("Slack #{room}: {short}")
+    format!("Slack #{room}: {}", short(&text, TITLE_CHARS))
 }
 
 fn shown(scenario: &Scenario, message: &Message) -> Shown {
