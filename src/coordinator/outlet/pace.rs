@@ -238,13 +238,15 @@ impl Pace {
 
     /// Takes a place only if there is one now; else says when to ask again.
     pub(super) fn try_take(&self, message: &Outbound, private: bool) -> Result<(), Instant> {
-        let (room, now) = (&message.conversation.room, Instant::now());
+        let room = &message.conversation.room;
         let mut counters = lock(&self.counters);
         let mut lanes: Vec<_> = counters
             .iter_mut()
             .filter(|counter| counter.counts(message, private))
             .map(|counter| counter.lane(room))
             .collect();
+        // After that: a lane that is made now is free now.
+        let now = Instant::now();
         let closed = lanes.iter().map(|lane| lane.closed_until(message.urgency)).max();
         if let Some(until) = closed.filter(|until| *until > now) {
             return Err(until);
