@@ -1,24 +1,24 @@
 //! The composition root: the only file that names vendors. It turns a configuration into running parts and owns them.
 
+mod channels;
+mod notes;
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use secrecy::ExposeSecret;
-use tokio::{net::TcpListener, sync::watch, time::timeout};
+use tokio::{net::TcpListener, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use watchfloor_channel::{ChannelAdapter, ChannelId, ChannelState, Inbox};
+use watchfloor_channel::{ChannelAdapter, ChannelId, Inbox, Notes};
 pub use watchfloor_slack::{Delivery as SlackDelivery, Manifest as SlackManifest};
-use watchfloor_slack::{Now, SlackAdapter, SlackConfig, Transport};
 
+pub(crate) use self::channels::adapters;
+pub use self::notes::StoreNotes;
 use crate::{
     clock::SharedClock,
-    config::{self, Api, ChannelConfig, Config, Platform, SlackMode, check_built},
-    coordinator::{
-        self, Channel, Intake, Router, Services, Slots,
-        access::{Access, DmPolicy, IdList, ThreadFollow},
-        late::{Late, LatePolicy},
-    },
-    http::{ChannelHealth, Http, Webhooks},
+    config::{Api, Config, check_built},
+    coordinator::{self, Channel, Intake, Router, Services, Slots},
+    http::{ChannelHealth, Figures, Http, Webhooks},
     model::{Anthropic, AnthropicConfig, ModelProvider, Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
     persona::{self, Registry},
     store::Store,
@@ -27,6 +27,8 @@ use crate::{
 
 /// Inbox rows that are done are kept this long: longer than any platform redelivers.
 const KEEP_INBOX: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Of what adapters noted for a while: as long as [`watchfloor_channel::Keep::AWhile`] promises.
+const KEEP_NOTES: Duration = Duration::from_secs(30 * 24 * 3600);
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 /// What each part gets for its last words after the drain. A client that holds on to its connection gets no more.
 const GOODBYE: Duration = Duration::from_millis(1500);
@@ -64,13 +66,17 @@ impl App {
         let taking = CancellationToken::new();
         let serving = CancellationToken::new();
 
-        let adapters = adapters(&config, &clock)?;
+        let notes = |channel| {
+            let (store, clock) = (store.clone(), clock.clone());
+            Arc::new(StoreNotes { store, channel, clock }) as Arc<dyn Notes>
+        };
+        let adapters = adapters(&config, &clock, &notes)?;
         let channels = adapters
             .iter()
             .map(|(channel, adapter)| {
                 (
                     ChannelId::new(&channel.name),
-                    Channel::new(adapter.clone(), access(&channel.access, &channel.behaviour)),
+                    Channel::new(adapter.clone(), channels::access(&channel.access, &channel.behaviour)),
                 )
             })
             .collect();
@@ -101,12 +107,13 @@ impl App {
 
         let on = adapters.iter().map(|(_, adapter)| adapter.clone());
         let webhooks = Webhooks::new(on, inbox.clone(), taking.clone());
-        let mut health = health_of_channels_off(&config);
+        let mut health = channels::off(&config);
         for (channel, adapter) in adapters {
             health.push(ChannelHealth {
                 name: channel.name.clone(),
                 kind: channel.kind().as_str(),
                 state: adapter.state(),
+                figures: Figures::of(adapter.clone()),
             });
             tasks.spawn(receive(adapter, inbox.clone(), taking.clone()));
         }
@@ -168,88 +175,18 @@ async fn receive(adapter: Arc<dyn ChannelAdapter>, inbox: Inbox, stop: Cancellat
 }
 
 async fn purge(store: Store, clock: SharedClock, stop: CancellationToken) {
-    let keep = i64::try_from(KEEP_INBOX.as_millis()).unwrap_or(i64::MAX);
+    let before = |keep: Duration| clock.now_ms().saturating_sub(i64::try_from(keep.as_millis()).unwrap_or(i64::MAX));
     loop {
-        if let Err(error) = store.inbox().purge(clock.now_ms().saturating_sub(keep)).await {
+        if let Err(error) = store.inbox().purge(before(KEEP_INBOX)).await {
             tracing::warn!(%error, "old inbox rows could not be removed");
+        }
+        if let Err(error) = store.notes().purge(before(KEEP_NOTES)).await {
+            tracing::warn!(%error, "old notes of channels could not be removed");
         }
         tokio::select! {
             () = tokio::time::sleep(PURGE_EVERY) => {}
             () = stop.cancelled() => return,
         }
-    }
-}
-
-/// Only what is configured. What lacks its tokens is off and was said to be.
-fn adapters(config: &Config, clock: &SharedClock) -> anyhow::Result<Vec<(ChannelConfig, Arc<dyn ChannelAdapter>)>> {
-    let mut adapters = Vec::new();
-    for channel in config.channels.iter().filter(|channel| channel.missing().is_empty()) {
-        let Platform::Slack(slack) = &channel.platform else { continue };
-        let Some((transport, bot_token)) = transport(slack, clock).zip(slack.bot_token.clone()) else { continue };
-        let limit = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let (posts_per_minute, edits_per_minute) = (limit(slack.posts_per_minute), limit(slack.edits_per_minute));
-        let workspaces = slack.workspaces.iter().map(|workspace| watchfloor_slack::Workspace {
-            label: workspace.label.clone(),
-            bot_token: workspace.bot_token.clone(),
-        });
-        let workspaces = workspaces.collect();
-        let slack = SlackConfig::new(ChannelId::new(&channel.name), transport, bot_token, slack.api_url.clone());
-        let slack = SlackConfig { posts_per_minute, edits_per_minute, workspaces, ..slack };
-        let adapter = SlackAdapter::new(slack).with_context(|| format!("channel {:?}", channel.name))?;
-        adapters.push((channel.clone(), Arc::new(adapter) as Arc<dyn ChannelAdapter>));
-    }
-    Ok(adapters)
-}
-
-fn transport(slack: &config::Slack, clock: &SharedClock) -> Option<Transport> {
-    Some(match slack.mode {
-        SlackMode::Socket => Transport::Socket { app_token: slack.app_token.clone()? },
-        SlackMode::Events => {
-            let clock = clock.clone();
-            let now = Now::new(move || clock.now_ms());
-            Transport::Events { signing_secret: slack.signing_secret.clone()?, now }
-        }
-    })
-}
-
-/// A channel that somebody began to set up is a reason for health, one that nobody touched isn't.
-fn health_of_channels_off(config: &Config) -> Vec<ChannelHealth> {
-    let off = config.channels.iter().filter(|channel| channel.is_begun() && !channel.missing().is_empty());
-    off.map(|channel| {
-        let reason = format!("{} not set", channel.missing().join(", "));
-        ChannelHealth {
-            name: channel.name.clone(),
-            kind: channel.kind().as_str(),
-            state: watch::channel(ChannelState::Off(reason)).1,
-        }
-    })
-    .collect()
-}
-
-fn access(access: &config::Access, behaviour: &config::Behaviour) -> Access {
-    Access {
-        allow_rooms: IdList::new(access.allow_rooms.clone()),
-        allow_from: IdList::new(access.allow_from.clone()),
-        dm_policy: match access.dm_policy {
-            config::DmPolicy::Pairing => DmPolicy::Pairing,
-            config::DmPolicy::Allowlist => DmPolicy::Allowlist,
-            config::DmPolicy::Open => DmPolicy::Open,
-            config::DmPolicy::Disabled => DmPolicy::Disabled,
-        },
-        require_mention: behaviour.require_mention,
-        thread_follow: match behaviour.thread_follow {
-            config::ThreadFollow::Asker => ThreadFollow::Asker,
-            config::ThreadFollow::All => ThreadFollow::All,
-            config::ThreadFollow::Mention => ThreadFollow::Mention,
-        },
-        late: Late {
-            after: behaviour.late_after,
-            policy: match behaviour.late {
-                config::Late::Note => LatePolicy::Note,
-                config::Late::Skip => LatePolicy::Skip,
-            },
-        },
-        admins: access.admins.clone(),
     }
 }
 
@@ -325,7 +262,10 @@ fn tools(config: &Config, store: &Store) -> anyhow::Result<Vec<SharedTool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{clock::SystemClock, config::Env};
+    use crate::{
+        clock::SystemClock,
+        config::{self, Env},
+    };
 
     const ALL_SOURCES: &str = "
         [sources.prometheus]

@@ -114,6 +114,21 @@ pub fn command_help(mention: &str, question: &str) -> String {
     )
 }
 
+/// Beneath the first thing that people of some platforms send to a bot.
+pub fn greeting(private: bool) -> String {
+    let how =
+        if private { "ask me here in your own words" } else { "mention me with your question, in your own words" };
+    format!("I look into what is going wrong and show what I found: {how}, and /stop ends what I am at.")
+}
+
+/// One of the platform's commands that nothing acts on.
+pub fn command_without_effect(name: &str) -> String {
+    let plain: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(32).collect();
+    format!(
+        "/{plain} does nothing here: of all commands only /stop acts, and everything else you can ask me in your own words."
+    )
+}
+
 /// In a drill that goes on after its last recorded answer.
 pub fn recording_ends() -> String {
     "The recording has no answer to this. Start the drill with --live to let a real model answer.".into()

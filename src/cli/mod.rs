@@ -1,6 +1,7 @@
 //! The command line: one file a command, and what all of them share.
 
 mod config;
+mod doctor;
 mod drill;
 mod migrate;
 mod serve;
@@ -42,6 +43,8 @@ enum Command {
     Serve,
     /// Rehearses an incident on loopback platforms with a recorded model.
     Drill(drill::Args),
+    /// Asks each platform whether what it was given works, and says how to mend what doesn't.
+    Doctor(doctor::Args),
     /// Looks at the configuration without starting anything.
     #[command(subcommand)]
     Config(config::Command),
@@ -58,8 +61,13 @@ pub async fn run() -> ExitCode {
     // A variable that isn't text can't be one of ours.
     let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
     let env: Env = std::env::vars_os().filter_map(text).collect();
-    // A drill is watched; log lines would stand in its way.
-    let quiet = if matches!(cli.command, Command::Drill(_)) { "off" } else { "info" };
+    let quiet = match cli.command {
+        // A drill is watched; log lines would stand in its way.
+        Command::Drill(_) => "off",
+        // What is wrong stands among its findings.
+        Command::Doctor(_) => "error",
+        _ => "info",
+    };
     let written = env.get("WATCHFLOOR_LOG").map(String::as_str).filter(|filter| !filter.is_empty());
     let filter = cli.log_level.as_deref().or(written).unwrap_or(quiet);
     let filter = match EnvFilter::try_new(filter) {
@@ -73,6 +81,10 @@ pub async fn run() -> ExitCode {
     let done = match cli.command {
         Command::Serve => match load() {
             Ok(config) => serve::run(config, clock).await,
+            Err(error) => Err(error),
+        },
+        Command::Doctor(args) => match load() {
+            Ok(config) => doctor::run(args, config, clock).await,
             Err(error) => Err(error),
         },
         Command::Drill(args) => drill::run(args, clock, load).await,

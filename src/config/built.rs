@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Config, error::ConfigError, platform::Platform, unbuilt};
+use super::{Config, error::ConfigError, unbuilt};
 
 /// Something that is off, and why: worth a line at the start, no reason to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,18 +18,6 @@ impl fmt::Display for Note {
     }
 }
 
-/// Of a platform that isn't built: which one to write instead. `None` = it is built.
-fn unbuilt_platform(platform: &Platform) -> Option<&'static str> {
-    match platform {
-        Platform::Slack(_) => None,
-        Platform::Telegram(_) | Platform::Feishu(_) => Some("\"slack\""),
-    }
-}
-
-pub(super) fn is_built(platform: &Platform) -> bool {
-    unbuilt_platform(platform).is_none()
-}
-
 /// What is configured and not built stops the start. What nobody has set up is off, with a note.
 pub fn check_built(config: &Config) -> (Vec<Note>, Vec<ConfigError>) {
     let mut notes = Vec::new();
@@ -40,18 +28,10 @@ pub fn check_built(config: &Config) -> (Vec<Note>, Vec<ConfigError>) {
     };
     let mut note = |about: &str, text: String| notes.push(Note { about: about.to_owned(), text });
 
-    for (index, channel) in config.channels.iter().enumerate() {
+    for channel in &config.channels {
         let missing = channel.missing();
-        match unbuilt_platform(&channel.platform) {
-            Some(expected) if channel.is_begun() => {
-                let got = channel.kind().as_str();
-                let problem = format!("this build has no \"{got}\" yet, expected {expected}");
-                let hint = Some("remove its tokens to leave it off".to_owned());
-                error(format!("channels[{index}].kind"), problem, hint);
-            }
-            Some(_) => note(&channel.name, "off: not part of this build yet".to_owned()),
-            None if !missing.is_empty() => note(&channel.name, format!("off: {} not set", missing.join(", "))),
-            None => {}
+        if !missing.is_empty() {
+            note(&channel.name, format!("off: {} not set", missing.join(", ")));
         }
     }
     for (name, provider) in &config.models.providers {

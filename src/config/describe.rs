@@ -1,6 +1,6 @@
 //! A configuration in a few lines for a terminal: what is on, what is off and why, who may talk where. No secrets.
 
-use super::{ChannelConfig, Config, DmPolicy, Platform, SlackMode, Source, built};
+use super::{ChannelConfig, Config, DmPolicy, FeishuMode, Platform, SlackMode, Source, TelegramMode};
 
 pub fn describe(config: &Config) -> Vec<String> {
     let mut lines = vec![http(config), models(config), sources(config)];
@@ -46,9 +46,6 @@ fn sources(config: &Config) -> String {
 
 fn channel(channel: &ChannelConfig) -> String {
     let head = format!("{} ({}, {})", channel.name, channel.kind().as_str(), channel.platform.mode());
-    if !built::is_built(&channel.platform) {
-        return format!("{head}: off: not part of this build yet");
-    }
     let missing = channel.missing();
     if !missing.is_empty() {
         return format!("{head}: off: {} not set", missing.join(", "));
@@ -56,10 +53,14 @@ fn channel(channel: &ChannelConfig) -> String {
     format!("{head}: on: {}", who(channel))
 }
 
-/// What to put into the settings of an app that sends its events over HTTP.
+/// Where the platform sends its events, if it sends them over HTTP: for its settings.
 fn request_url(config: &Config, channel: &ChannelConfig) -> Option<String> {
-    let Platform::Slack(slack) = &channel.platform else { return None };
-    if slack.mode != SlackMode::Events || !channel.missing().is_empty() {
+    let over_http = match &channel.platform {
+        Platform::Slack(slack) => slack.mode == SlackMode::Events,
+        Platform::Telegram(telegram) => telegram.mode == TelegramMode::Webhook,
+        Platform::Feishu(feishu) => feishu.mode == FeishuMode::Webhook,
+    };
+    if !over_http || !channel.missing().is_empty() {
         return None;
     }
     let name = &channel.name;

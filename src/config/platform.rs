@@ -1,5 +1,7 @@
 //! What the platforms have of their own: tokens, modes, addresses.
 
+use std::time::Duration;
+
 use secrecy::SecretString;
 use url::Url;
 
@@ -7,6 +9,14 @@ use super::{
     read::{Choice, Section},
     tree::{Node, Value},
 };
+
+const SLACK_SILENCE: Duration = Duration::from_secs(45);
+const TELEGRAM_SILENCE: Duration = Duration::from_secs(10);
+const SHORTEST_SILENCE: Duration = Duration::from_millis(100);
+const LONGEST_SILENCE: Duration = Duration::from_secs(10 * 60);
+/// Telegram counts in seconds, and holds no poll longer.
+const SHORTEST_POLL: Duration = Duration::from_secs(1);
+const LONGEST_POLL: Duration = Duration::from_secs(50);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelKind {
@@ -34,6 +44,8 @@ pub struct Slack {
     /// New messages per room, and edits over all rooms.
     pub posts_per_minute: usize,
     pub edits_per_minute: usize,
+    /// A socket that is silent for this long is dead.
+    pub inbound_deadline: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -55,6 +67,10 @@ pub struct Telegram {
     pub bot_token: Option<SecretString>,
     pub secret_token: Option<SecretString>,
     pub api_url: Url,
+    /// How long Telegram holds a poll open when there is nothing new.
+    pub poll_timeout: Duration,
+    /// A poll that is silent for this long beyond that is dead.
+    pub inbound_deadline: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +88,8 @@ pub struct Feishu {
     pub encrypt_key: Option<SecretString>,
     pub base_url: Url,
     pub reply_mode: ReplyMode,
+    /// A connection that is silent for this long is dead; `None` = by the interval of pings that the server names.
+    pub inbound_deadline: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +177,8 @@ impl Platform {
             Self::Feishu(feishu) => {
                 let mut needs = vec![("app_id", feishu.app_id.is_some()), ("app_secret", feishu.app_secret.is_some())];
                 if feishu.mode == FeishuMode::Webhook {
-                    needs.push(("verification_token", feishu.verification_token.is_some()));
+                    let either = feishu.verification_token.is_some() || feishu.encrypt_key.is_some();
+                    needs.push(("verification_token or encrypt_key", either));
                 }
                 needs
             }
@@ -177,12 +196,23 @@ impl Platform {
                 api_url: address(section, "api_url", "https://slack.com/api/")?,
                 posts_per_minute: section.count("posts_per_minute", 60, 1..=100_000),
                 edits_per_minute: section.count("edits_per_minute", 45, 1..=100_000),
+                inbound_deadline: section.duration(
+                    "inbound_deadline",
+                    SLACK_SILENCE,
+                    SHORTEST_SILENCE..=LONGEST_SILENCE,
+                ),
             }),
             ChannelKind::Telegram => Self::Telegram(Telegram {
                 mode: section.choice("mode", TelegramMode::Polling),
                 bot_token: section.secret("bot_token"),
                 secret_token: section.secret("secret_token"),
                 api_url: address(section, "api_url", "https://api.telegram.org")?,
+                poll_timeout: section.duration("poll_timeout", LONGEST_POLL, SHORTEST_POLL..=LONGEST_POLL),
+                inbound_deadline: section.duration(
+                    "inbound_deadline",
+                    TELEGRAM_SILENCE,
+                    SHORTEST_SILENCE..=LONGEST_SILENCE,
+                ),
             }),
             ChannelKind::Feishu => Self::Feishu(Feishu {
                 mode: section.choice("mode", FeishuMode::Socket),
@@ -192,6 +222,12 @@ impl Platform {
                 encrypt_key: section.secret("encrypt_key"),
                 base_url: address(section, "base_url", "https://open.feishu.cn")?,
                 reply_mode: section.choice("reply_mode", ReplyMode::Auto),
+                inbound_deadline: Some(section.duration(
+                    "inbound_deadline",
+                    Duration::ZERO,
+                    Duration::ZERO..=LONGEST_SILENCE,
+                ))
+                .filter(|deadline| !deadline.is_zero()),
             }),
         })
     }

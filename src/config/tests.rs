@@ -46,8 +46,8 @@ fn the_example_loads_unchanged_and_equals_the_defaults() {
         notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
             "slack: off: bot_token, app_token not set",
-            "telegram: off: not part of this build yet",
-            "feishu: off: not part of this build yet",
+            "telegram: off: bot_token not set",
+            "feishu: off: app_id, app_secret not set",
             "models.providers.anthropic: off: api_key not set",
             "models.providers.openai: off: api_key not set",
             "models.default: no answer is possible: the provider \"anthropic\" is off",
@@ -133,6 +133,18 @@ fn each_mistake_is_named_with_its_place_and_what_would_be_right() {
         (
             format!("{}{}", slack("app_token = \"xapp-1\""), slack("name = \"b\"\napp_token = \"xapp-1\"")),
             "config.toml: channels[1].app_token: the same as that of channels[0]: Slack would split the events between the two (list the other workspace's bot token in workspaces of one channel)",
+        ),
+        (
+            "[[channels]]\nkind = \"telegram\"\nbot_token = \"1:a\"\n[[channels]]\nkind = \"telegram\"\nname = \"b\"\nbot_token = \"1:a\"\n".to_owned(),
+            "config.toml: channels[1].bot_token: the same as that of channels[0]: the two would take turns at breaking off each other's polls (one channel serves every chat of a bot)",
+        ),
+        (
+            "[[channels]]\nkind = \"feishu\"\napp_id = \"cli_1\"\n[[channels]]\nkind = \"feishu\"\nname = \"b\"\napp_id = \"cli_1\"\n".to_owned(),
+            "config.toml: channels[1].app_id: the same as that of channels[0]: Feishu would split the events between the two (one channel serves every chat of an app)",
+        ),
+        (
+            "[[channels]]\nkind = \"telegram\"\npoll_timeout = \"2m\"\n".to_owned(),
+            "config.toml: channels[0].poll_timeout: expected a duration from \"1s\" to \"50s\", got \"2m\" [line 3]",
         ),
         (
             slack(

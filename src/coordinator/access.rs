@@ -79,7 +79,8 @@ pub enum Admission {
 }
 
 impl Access {
-    pub fn admits(&self, private: bool, room: &str, author: &Author) -> Admission {
+    /// `now` is what the room is called today, if that is another name than the one its conversations have.
+    pub fn admits(&self, private: bool, room: &str, now: Option<&str>, author: &Author) -> Admission {
         let (person, is_bot) = (author.id.as_str(), author.is_bot);
         // Other bots start nothing, wherever they are, unless they are named one by one.
         let listed = if is_bot { self.allow_from.ids.contains(person) } else { self.allow_from.holds(person) };
@@ -89,7 +90,9 @@ impl Access {
             (true, DmPolicy::Disabled) => return Admission::RoomClosed,
             (true, DmPolicy::Pairing | DmPolicy::Allowlist) => listed,
             (true, DmPolicy::Open) => listed || open_to_all,
-            (false, _) if !self.allow_rooms.holds(room) => return Admission::RoomClosed,
+            (false, _) if !self.serves(room) && !now.is_some_and(|now| self.serves(now)) => {
+                return Admission::RoomClosed;
+            }
             (false, _) => listed || open_to_all,
         };
         match welcome {
@@ -98,6 +101,10 @@ impl Access {
             true => Admission::Welcome,
             false => Admission::PersonUnknown,
         }
+    }
+
+    fn serves(&self, room: &str) -> bool {
+        self.allow_rooms.holds(room)
     }
 }
 
@@ -130,9 +137,9 @@ mod tests {
         {
             let access = access(&["C1"], from, policy);
             let private = if policy == DmPolicy::Disabled { RoomClosed } else { Outsider };
-            assert_eq!(access.admits(false, "C1", &outsider), Outsider, "{from:?}");
-            assert_eq!(access.admits(true, "D1", &outsider), private, "{from:?}");
-            assert_eq!(access.admits(false, "C2", &outsider), RoomClosed, "{from:?}");
+            assert_eq!(access.admits(false, "C1", None, &outsider), Outsider, "{from:?}");
+            assert_eq!(access.admits(true, "D1", None, &outsider), private, "{from:?}");
+            assert_eq!(access.admits(false, "C2", None, &outsider), RoomClosed, "{from:?}");
         }
     }
 
@@ -149,7 +156,27 @@ mod tests {
             (access(&["*"], &["B1"], DmPolicy::Pairing), "C2", "B1", true, Welcome),
         ];
         for (access, room, person, is_bot, expected) in cases {
-            assert_eq!(access.admits(false, room, &author(person, is_bot)), expected, "{access:?} {room} {person}");
+            assert_eq!(
+                access.admits(false, room, None, &author(person, is_bot)),
+                expected,
+                "{access:?} {room} {person}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_room_is_served_by_the_name_it_had_and_by_the_one_it_has() {
+        use Admission::{RoomClosed, Welcome};
+        let cases = [
+            (&["-12"][..], Some("-1001"), Welcome),
+            (&["-1001"], Some("-1001"), Welcome),
+            (&["-1001"], None, RoomClosed),
+            (&["-1002"], Some("-1001"), RoomClosed),
+            (&[], Some("-1001"), RoomClosed),
+        ];
+        for (rooms, now, expected) in cases {
+            let admitted = access(rooms, &[], DmPolicy::Pairing).admits(false, "-12", now, &author("7", false));
+            assert_eq!(admitted, expected, "{rooms:?} {now:?}");
         }
     }
 
@@ -167,7 +194,7 @@ mod tests {
         ];
         for (policy, from, expected) in cases {
             assert_eq!(
-                access(&[], from, policy).admits(true, "D1", &author("U1", false)),
+                access(&[], from, policy).admits(true, "D1", None, &author("U1", false)),
                 expected,
                 "{policy:?} {from:?}"
             );
@@ -179,7 +206,7 @@ mod tests {
         use Admission::{PersonUnknown, Welcome};
         for (from, expected) in [(&[][..], PersonUnknown), (&["*"], PersonUnknown), (&["*", "B1"], Welcome)] {
             let access = access(&["C1"], from, DmPolicy::Open);
-            let admitted = [true, false].map(|private| access.admits(private, "C1", &author("B1", true)));
+            let admitted = [true, false].map(|private| access.admits(private, "C1", None, &author("B1", true)));
             assert_eq!(admitted, [expected; 2], "{from:?}");
         }
     }

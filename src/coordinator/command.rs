@@ -1,12 +1,24 @@
 //! Commands said in a chat. Until there are more, only stop acts.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use watchfloor_channel::Inbound;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Stop,
+    /// One of the platform's own that nothing acts on.
+    Other(String),
+}
+
+pub(super) fn of(inbound: &Inbound) -> Option<Command> {
+    match inbound.command.as_deref() {
+        Some("stop") => Some(Command::Stop),
+        Some(name) => Some(Command::Other(name.to_owned())),
+        None => parse(&inbound.text),
+    }
 }
 
 /// The text comes without our mention. A command is the whole message: "stop the deploy?" is a question.
-pub(super) fn parse(text: &str) -> Option<Command> {
+fn parse(text: &str) -> Option<Command> {
     let word = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     matches!(word.as_str(), "stop" | "/stop").then_some(Command::Stop)
 }

@@ -1,6 +1,7 @@
 //! Decides whether we act on a message, and writes it down before the platform is told that we have it. Relevance comes
 //! first: a message that isn't for us claims no key, so that its twin, or an edit that adds the mention, still can.
 
+mod commands;
 mod left_alone;
 
 use std::{
@@ -39,6 +40,8 @@ pub struct Intake {
     services: Arc<Services>,
     router: Router,
     refusals: Refusals,
+    /// Commands that were explained.
+    explained: Refusals,
     /// What people of other organisations asked so far.
     outsiders: AtomicU64,
     /// Late messages that were skipped so far, and what bots said beyond their turns.
@@ -61,6 +64,7 @@ impl Intake {
             services,
             router,
             refusals: Refusals::default(),
+            explained: Refusals::default(),
             outsiders: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
             cut_short: AtomicU64::new(0),
@@ -113,7 +117,8 @@ impl Intake {
         if inbound.kind == InboundKind::Deleted {
             return self.retract(inbound).await;
         }
-        let admission = channel.access.admits(inbound.private, &at.room, &inbound.author);
+        let (room, now) = (&at.room, inbound.room_now.as_deref());
+        let admission = channel.access.admits(inbound.private, room, now, &inbound.author);
         if admission == Admission::RoomClosed {
             self.log_closed_room(&inbound);
             return Ok(Verdict::Ignored);
@@ -140,11 +145,15 @@ impl Intake {
             self.refuse(&inbound, channel);
             return Ok(Verdict::Ignored);
         }
-        let kind = match command::parse(&inbound.text) {
+        let kind = match command::of(&inbound) {
             Some(Command::Stop) if inbound.kind == InboundKind::Message => InboxKind::Stop,
             _ => InboxKind::Message,
         };
         if kind == InboxKind::Message && self.is_left_alone(&inbound, channel).await? {
+            return Ok(Verdict::Ignored);
+        }
+        if let Some(Command::Other(name)) = command::of(&inbound) {
+            self.explain(&inbound, &name, channel);
             return Ok(Verdict::Ignored);
         }
         let claim = self.services.store.inbox().claim(&self.row(&inbound, kind)).await?;
@@ -209,12 +218,13 @@ impl Intake {
         if inbound.addressed == Addressed::Overheard || inbound.private {
             return;
         }
+        let now = inbound.room_now.as_ref().unwrap_or(&at.room);
         if self.refusals.first_in_a_while(&format!("room {}/{}", at.channel, at.room), self.services.now()) {
             tracing::warn!(
                 channel.id = %at.channel,
                 room = %at.room,
-                "mentioned in a room that isn't served; to serve it, add \"{}\" to allow_rooms of channel {:?}",
-                at.room,
+                room.now = %now,
+                "mentioned in a room that isn't served; to serve it, add \"{now}\" to allow_rooms of channel {:?}",
                 at.channel.as_str(),
             );
         }
@@ -249,25 +259,31 @@ impl Intake {
             inbound.author.id,
             at.channel.as_str(),
         );
-        let outlet = channel.outlet.clone();
-        let admins: Vec<_> = channel.access.admins.iter().map(|id| outlet.adapter().mention(id)).collect();
+        let adapter = channel.outlet.adapter();
+        let admins: Vec<_> = channel.access.admins.iter().map(|id| adapter.mention(id)).collect();
         let whom = if admins.is_empty() { wording::operators() } else { admins.join(", ") };
+        self.say(inbound, channel, "refusal", wording::not_allowed(&whom));
+    }
+
+    /// One sentence beneath a message that becomes no turn. Tried once; if it gets lost, the person asks again.
+    fn say(&self, to: &Inbound, channel: &Channel, what: &'static str, sentence: String) {
         let line = Outbound {
-            conversation: at.clone(),
-            question: Some(inbound.message.clone()),
-            operation: Operation::Post(DeliveryKey(format!("refusal-{}", inbound.message_key))),
-            body: Body::Plain(wording::not_allowed(&whom)),
+            conversation: to.conversation.clone(),
+            question: Some(to.message.clone()),
+            operation: Operation::Post(DeliveryKey(format!("{what}-{}", to.message_key))),
+            body: Body::Plain(sentence),
             urgency: Urgency::Interim,
         };
+        let outlet = channel.outlet.clone();
         self.router.spawn(async move {
             if let Err(error) = outlet.send(&line).await {
-                tracing::warn!(channel.id = %line.conversation.channel, %error, "a refusal could not be posted");
+                tracing::warn!(channel.id = %line.conversation.channel, what, %error, "a sentence could not be posted");
             }
         });
     }
 }
 
-/// When somebody was last told no, and which closed rooms were logged.
+/// When something was last said or logged that is worth saying once in a while.
 #[derive(Debug, Default)]
 struct Refusals(Mutex<HashMap<String, i64>>);
 

@@ -3,12 +3,18 @@
 
 mod pace;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use watchfloor_channel::{
-    ChannelAdapter, Features, MessageId, Operation, Outbound, Refusal, RefusalKind, Repeats, SendError, Urgency,
-    backoff::Backoff,
+    ChannelAdapter, ConversationId, Features, MessageId, Operation, Outbound, Refusal, RefusalKind, Repeats, SendError,
+    Urgency, backoff::Backoff,
 };
 
 use pace::Pace;
@@ -17,6 +23,8 @@ use pace::Pace;
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 /// Adapters promise bounded calls; this guards the promise.
 const ATTEMPT: Duration = Duration::from_secs(60);
+/// A sign of typing is worth no more.
+const TYPING: Duration = Duration::from_secs(10);
 /// Without a look-up an uncertain post is repeated once: rather twice than not at all.
 const BLIND_REPEATS: u32 = 1;
 
@@ -46,6 +54,8 @@ pub(super) enum Trace {
 pub(super) struct Outlet {
     adapter: Arc<dyn ChannelAdapter>,
     pace: Arc<Pace>,
+    /// Posts that were repeated without knowing whether they stand there already.
+    possible_duplicates: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Outlet {
@@ -57,7 +67,7 @@ impl std::fmt::Debug for Outlet {
 impl Outlet {
     pub(super) fn new(adapter: Arc<dyn ChannelAdapter>) -> Self {
         let pace = Arc::new(Pace::new(adapter.features()));
-        Self { adapter, pace }
+        Self { adapter, pace, possible_duplicates: Arc::default() }
     }
 
     pub(super) fn adapter(&self) -> &dyn ChannelAdapter {
@@ -131,7 +141,10 @@ impl Outlet {
                     Trace::Absent => {}
                     // The same key is the same message, as long as our patience lasts.
                     Trace::Unknown if matches!(self.features().repeats, Repeats::Merged(_)) => {}
-                    Trace::Unknown if blind < BLIND_REPEATS => blind += 1,
+                    Trace::Unknown if blind < BLIND_REPEATS => {
+                        blind += 1;
+                        self.about_to_repeat(message, Duration::ZERO);
+                    }
                     Trace::Unknown => return Err(Undelivered::Late(error.to_string())),
                 }
             }
@@ -146,6 +159,38 @@ impl Outlet {
             self.pace.hold(message, self.is_private(message), *after);
         }
         sent
+    }
+
+    /// A post that may have arrived, so long ago, is about to be posted again: counted where that may make two of it.
+    pub(super) fn about_to_repeat(&self, post: &Outbound, age: Duration) {
+        if matches!(self.features().repeats, Repeats::Merged(window) if age < window) {
+            return;
+        }
+        let possible_duplicates = self.possible_duplicates.fetch_add(1, Ordering::Relaxed) + 1;
+        let (id, at) = (self.adapter.id(), &post.conversation);
+        tracing::warn!(channel.id = %id, conversation.id = %at, possible_duplicates, "a post that may have arrived is repeated, since this platform can't tell");
+    }
+
+    /// Shows that somebody is at work, unless the platform wants to be left alone.
+    pub(super) async fn typing(&self, at: &ConversationId) {
+        let private = self.adapter.is_private(&at.room);
+        if self.pace.is_held(&at.room, private) {
+            return;
+        }
+        let shown = timeout(TYPING, self.adapter.typing(at))
+            .await
+            .unwrap_or_else(|_| Err(SendError::Uncertain("the platform call did not return".into())));
+        if let Err(error) = shown {
+            tracing::debug!(channel.id = %self.adapter.id(), %error, "typing could not be shown");
+            if let SendError::RateLimited(after) = error {
+                self.pace.hold_edits(&at.room, private, after);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn possible_duplicates(&self) -> u64 {
+        self.possible_duplicates.load(Ordering::Relaxed)
     }
 
     /// Whether a post of which we have no answer arrived.

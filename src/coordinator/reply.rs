@@ -7,21 +7,27 @@
 mod answer;
 mod attach;
 mod keeper;
+mod replace;
+mod spacing;
 #[cfg(test)]
 mod tests;
+mod typing;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
 use watchfloor_channel::{
-    Body, ConversationId, DeliveryKey, MessageId, Operation, Outbound, Refusal, RefusalKind, Urgency,
+    Body, ConversationId, DeliveryKey, MessageId, Operation, Outbound, Refusal, RefusalKind, Repeats, Urgency,
 };
 
 use super::{
@@ -34,17 +40,23 @@ use crate::store::{DeliveryKind, DeliveryRow, DeliveryState, NewDelivery, StoreE
 
 use keeper::Keeper;
 
+/// How long a message that nobody needs any more may keep us.
+const CLEARING: Duration = Duration::from_secs(10);
+
 /// What we owe the conversation: its row's id, and the message it became.
 #[derive(Clone, Debug)]
 pub(super) struct Owed {
     id: String,
     message: Option<MessageId>,
+    /// When the row was written. `None`: just now, so it was certainly not posted before.
+    since: Option<i64>,
 }
 
 impl From<&DeliveryRow> for Owed {
     fn from(row: &DeliveryRow) -> Self {
         let message = row.message_room.clone().zip(row.message_id.clone());
-        Self { id: row.id.clone(), message: message.map(|(room, id)| MessageId { room, id }) }
+        let message = message.map(|(room, id)| MessageId { room, id });
+        Self { id: row.id.clone(), message, since: Some(row.created_at) }
     }
 }
 
@@ -181,28 +193,64 @@ impl Route {
             return Ok(Placed { id: id.clone(), fresh: false });
         }
         let placed = self.post(owed, body).await?;
-        let store = self.services.store.deliveries();
-        if let Err(error) = store.sent(&owed.id, &placed.id.room, &placed.id.id, self.services.now()).await {
-            // It stands there, but no row says where.
-            self.unsure.store(true, Ordering::Relaxed);
-            return Err(error.into());
-        }
+        self.place_is(owed, &placed).await?;
         Ok(placed)
     }
 
+    /// Writes down what a delivery became.
+    async fn place_is(&self, owed: &Owed, placed: &Placed) -> Result<(), StoreError> {
+        let store = self.services.store.deliveries();
+        let written = store.sent(&owed.id, &placed.id.room, &placed.id.id, self.services.now()).await;
+        if written.is_err() {
+            // It stands there, but no row says where.
+            self.unsure.store(true, Ordering::Relaxed);
+        }
+        written
+    }
+
     async fn post(&self, owed: &Owed, body: &Body) -> Result<Placed, Undelivered> {
-        let operation = Operation::Post(DeliveryKey(owed.id.clone()));
-        if self.unsure.load(Ordering::Relaxed) {
+        self.post_as(DeliveryKey(owed.id.clone()), owed.since, body).await
+    }
+
+    /// `since`: when this may have been posted first.
+    async fn post_as(&self, key: DeliveryKey, since: Option<i64>, body: &Body) -> Result<Placed, Undelivered> {
+        let operation = Operation::Post(key);
+        let mut fresh = true;
+        if self.unsure.load(Ordering::Relaxed)
+            && let Some(since) = since
+        {
             let post = self.message(operation.clone(), body.clone(), Urgency::Final);
-            if let Trace::Posted(id) = self.outlet.look_up(&post).await? {
-                return Ok(Placed { id, fresh: false });
+            match self.outlet.look_up(&post).await? {
+                Trace::Posted(id) => return Ok(Placed { id, fresh: false }),
+                Trace::Absent => {}
+                Trace::Unknown => {
+                    let merged = matches!(self.outlet.features().repeats, Repeats::Merged(_));
+                    let age = u64::try_from(self.services.now().saturating_sub(since)).unwrap_or_default();
+                    self.outlet.about_to_repeat(&post, Duration::from_millis(age));
+                    // The same message once more, perhaps, and then with its older text.
+                    fresh = !merged;
+                }
             }
         }
         let sent = self.insist(operation, body).await;
         if matches!(sent, Err(Undelivered::Late(_))) {
             self.unsure.store(true, Ordering::Relaxed);
         }
-        Ok(Placed { id: sent?, fresh: true })
+        Ok(Placed { id: sent?, fresh })
+    }
+
+    /// What can't be edited would say for ever that an answer is to come. If it can't be removed, it stays.
+    async fn clear_away(&self, id: MessageId) {
+        let gone = self.message(Operation::Delete(id), Body::Plain(String::new()), Urgency::Final);
+        match timeout(CLEARING, self.outlet.send(&gone)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(turn.id = %self.turn_id, %error, "a placeholder that can't be edited stays");
+            }
+            Err(_) => {
+                tracing::warn!(turn.id = %self.turn_id, "a placeholder that can't be edited could not be removed in time")
+            }
+        }
     }
 
     /// What must be shown is shown without its markup rather than not at all.
@@ -246,6 +294,6 @@ impl Route {
             now_ms: self.services.now(),
         };
         self.services.store.deliveries().intend(&new).await?;
-        Ok(Owed { id: new.id, message: None })
+        Ok(Owed { id: new.id, message: None, since: None })
     }
 }

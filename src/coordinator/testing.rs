@@ -33,6 +33,7 @@ pub(super) enum Call {
     Edit { id: String, text: String },
     Delete { id: String },
     Find { key: String },
+    Typing { room: String },
 }
 
 pub(super) fn post(text: &str) -> Call {
@@ -86,6 +87,8 @@ pub(super) fn refusal(kind: RefusalKind) -> Refusal {
 struct Script {
     sends: VecDeque<Answer>,
     finds: VecDeque<SendError>,
+    typings: VecDeque<SendError>,
+    typing_hangs: bool,
     /// Longest text that is taken; 0 = any.
     takes: usize,
 }
@@ -125,6 +128,14 @@ impl FakePlatform {
 
     pub(super) fn finds(&self, errors: impl IntoIterator<Item = SendError>) {
         self.script.lock().unwrap().finds.extend(errors);
+    }
+
+    pub(super) fn typings(&self, errors: impl IntoIterator<Item = SendError>) {
+        self.script.lock().unwrap().typings.extend(errors);
+    }
+
+    pub(super) fn typing_hangs(&self) {
+        self.script.lock().unwrap().typing_hangs = true;
     }
 
     /// Refuses longer text, whatever `Features` say.
@@ -177,6 +188,12 @@ impl FakePlatform {
         match &message.operation {
             Operation::Post(key) => {
                 let mut posted = self.posted.lock().unwrap();
+                // The same key is the same message, with the content that came first.
+                if matches!(self.features.repeats, Repeats::Merged(_))
+                    && let Some((_, named)) = posted.iter().find(|(known, _)| known == key)
+                {
+                    return Ok(named.clone());
+                }
                 let id = format!("m{}", posted.len() + 1);
                 let named = MessageId { room: message.conversation.room.clone(), id: id.clone() };
                 posted.push((key.clone(), named.clone()));
@@ -250,6 +267,21 @@ impl ChannelAdapter for FakePlatform {
         }
         let posted = self.posted.lock().unwrap();
         Ok(posted.iter().find(|(key, _)| key == delivery).map(|(_, id)| id.clone()))
+    }
+
+    async fn typing(&self, conversation: &ConversationId) -> Result<(), SendError> {
+        self.record(Call::Typing { room: conversation.room.clone() });
+        if self.script.lock().unwrap().typing_hangs {
+            std::future::pending::<()>().await;
+        }
+        match self.script.lock().unwrap().typings.pop_front() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn is_private(&self, room: &str) -> bool {
+        room.starts_with('D')
     }
 
     async fn thread(&self, _: &ConversationId, _: usize) -> Result<Vec<Overheard>, SendError> {

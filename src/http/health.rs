@@ -1,6 +1,8 @@
 //! `GET /readyz`: 200 when the store takes writes and a channel is connected (or none is configured), else 503. The body
 //! says why and is what "health" means everywhere.
 
+use std::collections::BTreeMap;
+
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Serialize;
 use watchfloor_channel::ChannelState;
@@ -20,6 +22,8 @@ struct Channel {
     kind: &'static str,
     state: &'static str,
     reason: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    figures: BTreeMap<&'static str, u64>,
 }
 
 pub(super) async fn ready(State(http): State<Http>) -> (StatusCode, Json<Health>) {
@@ -49,7 +53,8 @@ impl Channel {
             ChannelState::Disconnected(why) => ("disconnected", Some(why.clone())),
             ChannelState::Off(why) => ("off", Some(why.clone())),
         };
-        Self { name: health.name.clone(), kind: health.kind, state, reason }
+        let figures = health.figures.now().into_iter().collect();
+        Self { name: health.name.clone(), kind: health.kind, state, reason, figures }
     }
 
     fn complaint(&self) -> String {

@@ -21,7 +21,7 @@ use axum::{
 };
 use secrecy::SecretString;
 use tokio::{sync::watch, time::timeout};
-use watchfloor_channel::ChannelState;
+use watchfloor_channel::{ChannelAdapter, ChannelState};
 
 use self::problem::Problem;
 pub use self::webhooks::Webhooks;
@@ -53,6 +53,27 @@ pub struct ChannelHealth {
     pub name: String,
     pub kind: &'static str,
     pub state: watch::Receiver<ChannelState>,
+    pub figures: Figures,
+}
+
+/// The numbers of a channel that are worth watching, as they are at this moment. A channel that is off has none.
+#[derive(Clone, Default)]
+pub struct Figures(Option<Arc<dyn ChannelAdapter>>);
+
+impl Figures {
+    pub fn of(adapter: Arc<dyn ChannelAdapter>) -> Self {
+        Self(Some(adapter))
+    }
+
+    fn now(&self) -> Vec<(&'static str, u64)> {
+        self.0.as_ref().map(|adapter| adapter.figures()).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Figures({:?})", self.now())
+    }
 }
 
 pub fn routes(http: Http) -> Router {

@@ -42,6 +42,7 @@ impl House {
             name: (*name).to_owned(),
             kind,
             state: watch::channel(state.clone()).1,
+            figures: Figures::default(),
         };
         self.http.channels = channels.iter().map(channel).collect();
         self

@@ -13,6 +13,7 @@ mod error;
 mod inbox;
 mod messages;
 mod migrate;
+mod notes;
 mod open;
 mod overheard;
 mod sessions;
@@ -34,6 +35,7 @@ pub use self::{
     error::StoreError,
     inbox::{Claim, Inbox, InboxKind, InboxRow, InboxState, NewInbox},
     messages::{MessageRow, Messages, NewMessage},
+    notes::{KeepNote, NewNote, Notes},
     sessions::{NewWorker, SessionKind, SessionRow, SessionStatus, Sessions},
     tally::Tally,
     turn_open::{OpenTurn, OpenedTurn},
@@ -119,6 +121,10 @@ impl Store {
 
     pub fn changes(&self) -> Changes<'_> {
         Changes(self)
+    }
+
+    pub fn notes(&self) -> Notes<'_> {
+        Notes(self)
     }
 
     /// The statement of this engine, where the dialects differ.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the story")]
 
 mod channels;
+mod doctor;
 mod drilling;
 mod manifest;
 mod process;

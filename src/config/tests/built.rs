@@ -3,15 +3,55 @@
 use super::*;
 
 #[test]
-fn what_is_set_up_and_not_built_stops_the_start() {
-    let text = "[[channels]]\nkind = \"telegram\"\nbot_token = \"t\"\n";
-    let (_, errors) = check_built(&loaded(text, &[]));
-    assert_eq!(
-        errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        [
-            "config.toml: channels[0].kind: this build has no \"telegram\" yet, expected \"slack\" (remove its tokens to leave it off)",
-        ]
-    );
+fn each_platform_and_mode_says_which_keys_it_lacks() {
+    let lacks = |keys: &str| {
+        let config = loaded(&format!("[[channels]]\n{keys}"), &[]);
+        let (notes, errors) = check_built(&config);
+        assert_eq!(errors, []);
+        let about = |note: &&Note| note.about == config.channels[0].name && note.text.starts_with("off: ");
+        notes.iter().find(about).map(|note| note.text.clone()).unwrap_or_default()
+    };
+    let table = [
+        ("kind = \"telegram\"", "off: bot_token not set"),
+        ("kind = \"telegram\"\nbot_token = \"1:a\"", ""),
+        ("kind = \"telegram\"\nbot_token = \"1:a\"\nmode = \"webhook\"", "off: secret_token not set"),
+        ("kind = \"telegram\"\nbot_token = \"1:a\"\nmode = \"webhook\"\nsecret_token = \"s\"", ""),
+        ("kind = \"feishu\"\napp_id = \"cli_1\"", "off: app_secret not set"),
+        ("kind = \"feishu\"\napp_id = \"cli_1\"\napp_secret = \"s\"", ""),
+        (
+            "kind = \"feishu\"\napp_id = \"cli_1\"\napp_secret = \"s\"\nmode = \"webhook\"",
+            "off: verification_token or encrypt_key not set",
+        ),
+        ("kind = \"feishu\"\napp_id = \"cli_1\"\napp_secret = \"s\"\nmode = \"webhook\"\nencrypt_key = \"e\"", ""),
+        (
+            "kind = \"feishu\"\napp_id = \"cli_1\"\napp_secret = \"s\"\nmode = \"webhook\"\nverification_token = \"v\"",
+            "",
+        ),
+    ];
+    for (keys, expected) in table {
+        assert_eq!(lacks(keys), expected, "{keys}");
+    }
+}
+
+#[test]
+fn deadlines_can_be_shortened_channel_by_channel() {
+    let text = "[[channels]]\nkind = \"slack\"\ninbound_deadline = \"500ms\"\n\
+                [[channels]]\nkind = \"telegram\"\npoll_timeout = \"1s\"\ninbound_deadline = \"2s\"\n\
+                [[channels]]\nkind = \"feishu\"\ninbound_deadline = \"3s\"\n\
+                [[channels]]\nkind = \"feishu\"\nname = \"usual\"\n";
+    let seconds = |duration: std::time::Duration| duration.as_secs_f64();
+    let told: Vec<_> = loaded(text, &[])
+        .channels
+        .iter()
+        .map(|channel| match &channel.platform {
+            Platform::Slack(slack) => vec![seconds(slack.inbound_deadline)],
+            Platform::Telegram(telegram) => {
+                vec![seconds(telegram.poll_timeout), seconds(telegram.inbound_deadline)]
+            }
+            Platform::Feishu(feishu) => feishu.inbound_deadline.into_iter().map(seconds).collect(),
+        })
+        .collect();
+    assert_eq!(told, [vec![0.5], vec![1.0, 2.0], vec![3.0], vec![]]);
 }
 
 #[test]
@@ -32,11 +72,14 @@ fn slack_over_http_needs_a_signing_secret_and_no_app_token() {
 }
 
 #[test]
-fn the_request_url_for_slacks_settings_is_said() {
+fn the_request_url_for_the_platforms_settings_is_said() {
     let said = |server: &str| {
         let text = format!(
             "[server]\n{server}\n[[channels]]\nkind = \"slack\"\nname = \"ops\"\nmode = \"events\"\nbot_token = \"b\"\n\
-             signing_secret = \"canary\"\n[[channels]]\nkind = \"slack\"\nmode = \"events\"\n"
+             signing_secret = \"canary\"\n[[channels]]\nkind = \"slack\"\nmode = \"events\"\n\
+             [[channels]]\nkind = \"telegram\"\nmode = \"webhook\"\nbot_token = \"canary\"\nsecret_token = \"canary\"\n\
+             [[channels]]\nkind = \"feishu\"\nmode = \"webhook\"\napp_id = \"a\"\napp_secret = \"canary\"\n\
+             encrypt_key = \"canary\"\n[[channels]]\nkind = \"telegram\"\nname = \"polls\"\nbot_token = \"canary\"\n"
         );
         let lines = describe(&loaded(&text, &[]));
         assert!(!lines.iter().any(|line| line.contains("canary")), "{lines:?}");
@@ -44,9 +87,15 @@ fn the_request_url_for_slacks_settings_is_said() {
     };
     assert_eq!(
         said("public_url = \"https://bot.example.org/watch/\""),
-        ["ops: request URL: https://bot.example.org/watch/channels/ops/events"]
+        ["ops", "telegram", "feishu"]
+            .map(|name| format!("{name}: request URL: https://bot.example.org/watch/channels/{name}/events"))
     );
-    assert_eq!(said(""), ["ops: request URL: /channels/ops/events (set server.public_url to see all of it)"]);
+    assert_eq!(
+        said(""),
+        ["ops", "telegram", "feishu"].map(|name| format!(
+            "{name}: request URL: /channels/{name}/events (set server.public_url to see all of it)"
+        ))
+    );
 }
 
 #[test]

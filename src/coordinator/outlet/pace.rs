@@ -153,8 +153,7 @@ struct Counter {
 }
 
 impl Counter {
-    fn counts(&self, message: &Outbound, private: bool) -> bool {
-        let is_post = matches!(message.operation, Operation::Post(_));
+    fn counts(&self, is_post: bool, private: bool) -> bool {
         covers(self.budget, private)
             && match self.budget.counts {
                 Counted::All => true,
@@ -171,6 +170,10 @@ impl Counter {
         let budget = self.budget;
         self.lanes.entry(room.to_owned()).or_insert_with(|| Lane::of(budget))
     }
+}
+
+fn is_post(message: &Outbound) -> bool {
+    matches!(message.operation, Operation::Post(_))
 }
 
 fn covers(budget: Budget, private: bool) -> bool {
@@ -219,14 +222,30 @@ impl Pace {
 
     /// The platform asked to wait: nothing of this kind goes before that.
     pub(super) fn hold(&self, message: &Outbound, private: bool, wait: Duration) {
+        self.hold_kind(&message.conversation.room, is_post(message), private, wait);
+    }
+
+    /// The same after a call that is neither a post nor an edit.
+    pub(super) fn hold_edits(&self, room: &str, private: bool, wait: Duration) {
+        self.hold_kind(room, false, private, wait);
+    }
+
+    fn hold_kind(&self, room: &str, is_post: bool, private: bool, wait: Duration) {
         let now = Instant::now();
         let until = now.checked_add(wait).unwrap_or(now + FOREVER);
         let mut counters = lock(&self.counters);
-        let counting = counters.iter_mut().filter(|counter| counter.counts(message, private));
+        let counting = counters.iter_mut().filter(|counter| counter.counts(is_post, private));
         if let Some(narrowest) = counting.min_by_key(|counter| counter.budget.scope) {
-            let lane = narrowest.lane(&message.conversation.room);
+            let lane = narrowest.lane(room);
             lane.held_until = lane.held_until.max(until);
         }
+    }
+
+    /// The platform asked to wait with edits here, or everywhere.
+    pub(super) fn is_held(&self, room: &str, private: bool) -> bool {
+        let mut counters = lock(&self.counters);
+        let mut counting = counters.iter_mut().filter(|counter| counter.counts(false, private));
+        counting.any(|counter| counter.lane(room).held_until > Instant::now())
     }
 
     /// Waits until the message may go.
@@ -238,13 +257,15 @@ impl Pace {
 
     /// Takes a place only if there is one now; else says when to ask again.
     pub(super) fn try_take(&self, message: &Outbound, private: bool) -> Result<(), Instant> {
-        let (room, now) = (&message.conversation.room, Instant::now());
+        let room = &message.conversation.room;
         let mut counters = lock(&self.counters);
         let mut lanes: Vec<_> = counters
             .iter_mut()
-            .filter(|counter| counter.counts(message, private))
+            .filter(|counter| counter.counts(is_post(message), private))
             .map(|counter| counter.lane(room))
             .collect();
+        // After that: a lane that is made now is free now.
+        let now = Instant::now();
         let closed = lanes.iter().map(|lane| lane.closed_until(message.urgency)).max();
         if let Some(until) = closed.filter(|until| *until > now) {
             return Err(until);

@@ -1,7 +1,7 @@
 //! Pacing and repetition, on a paused clock.
 
 use tokio::{task::JoinSet, time::advance};
-use watchfloor_channel::{DeliveryKey, Gaps};
+use watchfloor_channel::{Budget, Counted, DeliveryKey, Gaps, Quota, Scope};
 
 use super::*;
 use crate::coordinator::testing::{
@@ -200,11 +200,80 @@ async fn a_look_up_that_stays_out_of_reach_posts_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_look_ups_an_uncertain_post_is_repeated_once() {
+async fn without_look_ups_an_uncertain_post_is_repeated_once_and_counted() {
     let (platform, outlet) = channel(0, |features| features.repeats = Repeats::Blind).await;
     platform.answers([Answer::uncertain(), Answer::uncertain(), Answer::uncertain()]);
     assert!(matches!(outlet.send(&a_post("C1", "answer")).await, Err(Undelivered::Late(_))));
-    assert_eq!(platform.calls(), vec![post("answer"); 2]);
+    assert_eq!((platform.calls(), outlet.possible_duplicates()), (vec![post("answer"); 2], 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_the_key_makes_repeats_one_message_an_uncertain_post_is_repeated_until_it_is_certain() {
+    let (platform, outlet) = channel(0, |features| features.repeats = Repeats::Merged(Duration::from_secs(3600))).await;
+    platform.answers([Answer::Lost, Answer::uncertain(), Answer::uncertain()]);
+    let id = outlet.send(&a_post("C1", "answer")).await.unwrap();
+    assert_eq!((id.id.as_str(), platform.calls()), ("m1", vec![post("answer"); 4]));
+    assert_eq!((platform.shows().len(), outlet.possible_duplicates()), (1, 0));
+}
+
+/// As Telegram counts: everything in a group, more in the account.
+fn counting_all(group: Quota) -> Vec<Budget> {
+    let budget = |scope, quota| Budget { counts: Counted::All, scope, quota };
+    vec![budget(Scope::Group, group), budget(Scope::Account, quota(1000, 1, 1000))]
+}
+
+fn in_room(room: &str, message: Outbound) -> Outbound {
+    Outbound { conversation: thread_in(room), ..message }
+}
+
+#[tokio::test(start_paused = true)]
+async fn posts_and_edits_of_a_group_share_one_budget_and_private_chats_have_none() {
+    let (platform, outlet) = channel(1, |features| features.budgets = counting_all(quota(1, 1, 3))).await;
+    let start = Instant::now();
+    outlet.send(&a_post("C1", "a")).await.unwrap();
+    outlet.send(&final_edit("m1", "b")).await.unwrap();
+    outlet.send(&a_post("C1", "c")).await.unwrap();
+    assert!(matches!(outlet.send(&interim("m1", "too early")).await, Err(Undelivered::Dropped)));
+    for text in ["d", "e", "f", "g"] {
+        outlet.send(&in_room("D1", final_edit("m1", text))).await.unwrap();
+    }
+    outlet.send(&a_post("C2", "elsewhere")).await.unwrap();
+    outlet.send(&final_edit("m1", "h")).await.unwrap();
+    let times = platform.times(start);
+    assert_eq!(times[..8], [0.0; 8], "{times:?}");
+    assert!((0.9..=1.6).contains(&times[8]), "{times:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_asked_for_holds_posts_and_edits_of_that_room_alone() {
+    let (platform, outlet) = channel(1, |features| features.budgets = counting_all(quota(1000, 1, 1000))).await;
+    let start = Instant::now();
+    platform.answers([Answer::limited(30)]);
+    assert!(matches!(outlet.send(&interim("m1", "limited")).await, Err(Undelivered::Dropped)));
+    outlet.send(&in_room("C2", final_edit("m1", "elsewhere"))).await.unwrap();
+    outlet.typing(&thread_in("C1")).await;
+    outlet.typing(&thread_in("C2")).await;
+    outlet.send(&a_post("C1", "held")).await.unwrap();
+    outlet.send(&final_edit("m1", "held too")).await.unwrap();
+    let expected = [
+        (0.0, edit("m1", "limited")),
+        (0.0, edit("m1", "elsewhere")),
+        (0.0, Call::Typing { room: "C2".into() }),
+        (30.0, post("held")),
+        (30.0, edit("m1", "held too")),
+    ];
+    assert_eq!(platform.timeline(start), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn typing_that_meets_a_limit_holds_the_edits_there() {
+    let (platform, outlet) = channel(1, |features| features.budgets = counting_all(quota(1000, 1, 1000))).await;
+    platform.typings([SendError::RateLimited(Duration::from_secs(5))]);
+    outlet.typing(&thread_in("C1")).await;
+    assert!(matches!(outlet.send(&interim("m1", "held")).await, Err(Undelivered::Dropped)));
+    advance(Duration::from_secs(5)).await;
+    outlet.send(&interim("m1", "now")).await.unwrap();
+    assert_eq!(platform.calls(), [Call::Typing { room: "C1".into() }, edit("m1", "now")]);
 }
 
 #[tokio::test(start_paused = true)]

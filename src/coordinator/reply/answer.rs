@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 
 use watchfloor_channel::{
-    Body, MessageId, Operation, Refusal, RefusalKind, Urgency,
+    Body, MessageId, Operation, Refusal, RefusalKind,
     text::{for_people, split},
 };
 
-use super::{Owed, Placed, ReplyError, Route, Undelivered};
+use super::{Owed, ReplyError, Route, Undelivered};
 use crate::{
     store::{DeliveryKind, DeliveryRow, DeliveryState},
     wording,
@@ -147,20 +147,14 @@ impl Route {
         Ok(())
     }
 
-    /// A placeholder that can't be edited would say for ever that an answer is to come. If it can't be removed, it stays.
-    async fn clear_away(&self, id: MessageId) {
-        let gone = self.message(Operation::Delete(id), Body::Plain(String::new()), Urgency::Interim);
-        if let Err(error) = self.outlet.send(&gone).await {
-            tracing::warn!(turn.id = %self.turn_id, %error, "a placeholder that can't be edited stays");
-        }
-    }
-
     /// Edits the placeholder into the first part. False: it can't be, and the part has to be posted.
     async fn turn_into_answer(&self, row: &DeliveryRow, body: &Body) -> Result<bool, ReplyError> {
         let store = self.services.store.deliveries();
         store.finalise(&row.id, body.text(), self.services.now()).await?;
-        let Placed { id, fresh } = self.place(&row.into(), body).await?;
-        if !fresh && let Err(error) = self.edit(id, body).await {
+        let placed = self.place(&row.into(), body).await?;
+        if !placed.fresh
+            && let Err(error) = self.bring_up_to(row, placed.id, body).await
+        {
             match error.refusal() {
                 Some(refusal) if !is_final(refusal.kind) => {
                     tracing::warn!(turn.id = %self.turn_id, %refusal, "the placeholder can't become the answer; posting it");
@@ -172,6 +166,16 @@ impl Route {
         }
         store.settle(&row.id, self.services.now()).await?;
         Ok(true)
+    }
+
+    /// One that can't be edited gives its place to another message, as it would have before the answer.
+    async fn bring_up_to(&self, row: &DeliveryRow, id: MessageId, body: &Body) -> Result<(), ReplyError> {
+        let Err(error) = self.edit(id.clone(), body).await else { return Ok(()) };
+        if error.refusal().is_none_or(|refusal| refusal.kind != RefusalKind::NotEditable) {
+            return Err(error);
+        }
+        let placed = self.replace(&row.into(), id, body).await?;
+        if placed.fresh { Ok(()) } else { self.edit(placed.id, body).await }
     }
 
     async fn edit(&self, id: MessageId, body: &Body) -> Result<(), ReplyError> {

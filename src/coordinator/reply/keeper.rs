@@ -19,7 +19,8 @@ use super::{
         outlet::Undelivered,
         view::View,
     },
-    Owed, Route,
+    Owed, Placed, ReplyError, Route,
+    spacing::stretch,
 };
 
 /// How long the answer waits for a placeholder that is still being posted.
@@ -28,6 +29,8 @@ const PLACEHOLDER_GRACE: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_secs(1);
 /// Of a platform's edits of one message, kept for the answer and its repetitions.
 const KEPT_EDITS: u32 = 3;
+/// How often in a turn a message that can't be edited any more gives its place to another one.
+const REPLACEMENTS: u32 = 2;
 
 pub(super) struct Keeper {
     pub route: Route,
@@ -48,21 +51,19 @@ struct Screen {
 }
 
 impl Keeper {
-    pub(super) async fn run(mut self, placeholder: Owed) {
+    pub(super) async fn run(self, placeholder: Owed) {
+        let (route, enough) = (self.route.clone(), self.enough.clone());
+        tokio::join!(self.keep(placeholder), route.show_typing(&enough));
+    }
+
+    async fn keep(mut self, placeholder: Owed) {
+        let began = Instant::now();
         let view = self.views.borrow_and_update().clone();
         let text = view.render();
         let body = Body::Markdown(text.clone());
-        let placed = tokio::select! {
-            placed = self.route.place(&placeholder, &body) => placed,
-            () = self.patience() => {
-                // The answer looks for it before it posts.
-                self.route.unsure.store(true, Ordering::Relaxed);
-                return;
-            }
-        };
-        let placed = match placed {
-            Ok(placed) => placed,
-            Err(error) => {
+        let placed = match self.in_time(self.route.place(&placeholder, &body)).await {
+            Some(Ok(placed)) => placed,
+            Some(Err(error)) => {
                 if let Some(refusal) = error.refusal() {
                     return self.give_up(refusal.clone());
                 }
@@ -70,7 +71,57 @@ impl Keeper {
                 tracing::warn!(conversation.id = %self.route.conversation, %error, "no placeholder yet");
                 return;
             }
+            None => return,
         };
+        let mut screen = self.screen(placed, text, &view);
+        let (edits, budget) = {
+            let features = self.route.outlet.features();
+            (features.edits, features.edit_budget)
+        };
+        if !edits {
+            return;
+        }
+        let most = budget.map_or(u32::MAX, |budget| budget.saturating_sub(KEPT_EDITS));
+        let _viewer = self.route.outlet.viewer(&self.route.conversation.room);
+        let mut replacements = REPLACEMENTS;
+        while let Some(refusal) = self.keep_current(&mut screen, most, began).await
+            && replacements > 0
+        {
+            replacements -= 1;
+            let view = self.views.borrow_and_update().clone();
+            let text = view.render();
+            let body = Body::Markdown(text.clone());
+            let old = screen.message.clone();
+            match self.in_time(self.route.replace(&placeholder, old, &body)).await {
+                Some(Ok(placed)) => screen = self.screen(placed, text, &view),
+                Some(Err(error)) => {
+                    tracing::warn!(turn.id = %self.route.turn_id, %error, "no message takes the place of one that can't be edited: {refusal}");
+                    if let Some(refusal) = error.refusal() {
+                        let _: ControlFlow<()> = self.refused(refusal.clone());
+                    }
+                    return;
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// A post, as long as the answer can wait for it. The answer looks for what was left under way before it posts.
+    async fn in_time(
+        &self,
+        post: impl Future<Output = Result<Placed, ReplyError>>,
+    ) -> Option<Result<Placed, ReplyError>> {
+        tokio::select! {
+            placed = post => Some(placed),
+            () = self.patience() => {
+                self.route.unsure.store(true, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// A message that was posted with this view, or found with an older one.
+    fn screen(&mut self, placed: Placed, text: String, view: &View) -> Screen {
         let mut screen = Screen { message: placed.id, text, urgent: view.urgent, since: Instant::now(), edits: 0 };
         if placed.fresh {
             self.shown.send_replace(view.version);
@@ -80,11 +131,7 @@ impl Keeper {
             screen.urgent = 0;
             self.views.mark_changed();
         }
-        let features = self.route.outlet.features();
-        if features.edits {
-            let most = features.edit_budget.map_or(u32::MAX, |budget| budget.saturating_sub(KEPT_EDITS));
-            self.keep_current(screen, most).await;
-        }
+        screen
     }
 
     /// The answer is there: a post in flight may still arrive, a platform that makes us wait may not hold it up.
@@ -93,13 +140,14 @@ impl Keeper {
         sleep(PLACEHOLDER_GRACE).await;
     }
 
-    async fn keep_current(&mut self, mut screen: Screen, most: u32) {
-        let _viewer = self.route.outlet.viewer(&self.route.conversation.room);
+    /// Until there is an answer, or no edit left for it. Some: the message can't be edited any more, and another one could.
+    async fn keep_current(&mut self, screen: &mut Screen, most: u32, began: Instant) -> Option<Refusal> {
         while screen.edits < most {
             // Half of a limited number is spaced, whatever is urgent: the message must stay alive to the end.
             let hurry = screen.edits < most / 2;
-            if self.next_view(&screen, hurry).await.is_break() {
-                return;
+            let gap = self.gap(screen.edits, most, began);
+            if self.next_view(screen, hurry, gap).await.is_break() {
+                return None;
             }
             let view = self.views.borrow_and_update().clone();
             let text = view.render();
@@ -115,12 +163,16 @@ impl Keeper {
                         self.views.mark_changed();
                         tokio::select! {
                             () = sleep(RETRY) => continue,
-                            () = self.enough.cancelled() => return,
+                            () = self.enough.cancelled() => return None,
                         }
+                    }
+                    Err(Undelivered::Refused(refusal)) if refusal.kind == RefusalKind::NotEditable => {
+                        tracing::info!(turn.id = %self.route.turn_id, %refusal, "the placeholder can't be edited any more; another message takes its place");
+                        return Some(refusal);
                     }
                     Err(Undelivered::Refused(refusal)) => {
                         if self.refused(refusal).is_break() {
-                            return;
+                            return None;
                         }
                         // Not this text, but perhaps the next.
                         screen.edits += 1;
@@ -133,16 +185,27 @@ impl Keeper {
             screen.urgent = view.urgent;
             self.shown.send_replace(view.version);
         }
+        None
+    }
+
+    /// Of a limited number of edits some must be left for the end, however far that is.
+    fn gap(&self, edits: u32, most: u32, began: Instant) -> Duration {
+        let gap = self.route.outlet.edit_gap(&self.route.conversation.room, edits);
+        if most == u32::MAX {
+            return gap;
+        }
+        let (gaps, limit) = (self.route.outlet.features().edit_gaps, self.route.services.limits.turn_timeout);
+        gap.max(stretch(gaps, edits, most, began.elapsed(), limit))
     }
 
     /// Waits for something new, then for the gap between edits, unless something urgent is or becomes part of it.
-    async fn next_view(&mut self, screen: &Screen, hurry: bool) -> ControlFlow<()> {
+    async fn next_view(&mut self, screen: &Screen, hurry: bool, gap: Duration) -> ControlFlow<()> {
         tokio::select! {
             biased;
             () = self.enough.cancelled() => return Break(()),
             changed = self.views.changed() => if changed.is_err() { return Break(()) },
         }
-        let due = screen.since + self.route.outlet.edit_gap(&self.route.conversation.room, screen.edits);
+        let due = screen.since + gap;
         while !hurry || self.views.borrow().urgent <= screen.urgent {
             tokio::select! {
                 biased;

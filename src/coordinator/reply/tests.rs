@@ -2,6 +2,8 @@
 //! the clock is paused once the placeholder stands.
 
 mod answers;
+mod lasting;
+mod replacing;
 mod restarts;
 
 use std::time::Duration;

@@ -76,3 +76,20 @@ async fn a_store_that_takes_no_writes_means_not_ready() {
         })
     );
 }
+
+#[tokio::test]
+async fn what_a_channel_counts_is_shown_with_it() {
+    let mut house = House::new()
+        .await
+        .with_channels(&[("feishu", "feishu", ChannelState::Connected), ("ops", "slack", ChannelState::Connected)]);
+    let mut channels = house.http.channels.to_vec();
+    channels[0].figures = Figures::of(super::webhooks::echo());
+    house.http.channels = channels.into();
+    assert_eq!(
+        house.get("/readyz").await.json()["channels"],
+        json!([
+            {"name": "feishu", "kind": "feishu", "state": "connected", "reason": null, "figures": {"calls_this_month": 1841}},
+            {"name": "ops", "kind": "slack", "state": "connected", "reason": null},
+        ])
+    );
+}

@@ -4,6 +4,7 @@
 mod bench;
 mod deliveries;
 mod inbox;
+mod notes;
 mod overheard;
 mod records;
 mod sessions;
