@@ -239,7 +239,7 @@ impl ChannelAdapter for TelegramAdapter {
     }
 
     fn mention(&self, person: &str) -> String {
-        render::mention(person, "")
+        render::mention(person, &self.api.names.of(person))
     }
 
     async fn doctor(&self) -> Vec<Finding> {
