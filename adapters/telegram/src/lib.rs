@@ -1,4 +1,19 @@
-//! Telegram: one bot as a channel.
+//! Telegram for watchfloor: long polling or a webhook in, Bot API out. It translates and decides nothing: whom to answer,
+//! what to say and how often to edit are the coordinator's.
 
-#[allow(dead_code, unused_imports, reason = "the adapter that sends it is built beside it")]
+mod adapter;
+mod api;
+mod config;
+mod errors;
+mod features;
+mod files;
+mod keyboard;
+mod names;
+mod outgoing;
+mod receive;
 mod render;
+mod thread;
+
+pub use adapter::TelegramAdapter;
+pub use api::BuildError;
+pub use config::{Intake, Reconnect, TelegramConfig};
