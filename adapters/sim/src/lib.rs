@@ -6,6 +6,8 @@
 //! * [`SlackSim`]: a workspace. Web API with the documented limits and errors; Socket Mode with acknowledgements,
 //!   redelivery, pings and recycling, or signed HTTP requests (`subscribe`); clicks, commands and response addresses;
 //!   both events for one mention; the bot's own messages as events.
+//! * [`TelegramSim`]: a Bot API server with one bot, people and groups. Long polls that confirm by offset, or a webhook;
+//!   HTML parsed and refused as the original does; topics, replies, upgrades, privacy, flood control.
 //! * [`ModelSim`]: OpenAI's chat completions. Answers come from a script; every request is refereed, and a violation
 //!   is refused *and* kept as a complaint.
 //! * [`TelemetrySim`]: Prometheus and Alertmanager over a recorded world whose times are relative to now.
@@ -31,11 +33,13 @@ mod board;
 pub mod model;
 mod server;
 pub mod slack;
+pub mod telegram;
 pub mod telemetry;
 mod time;
 
 pub use model::{ModelScript, ModelSim};
 pub use slack::SlackSim;
+pub use telegram::TelegramSim;
 pub use telemetry::{TelemetryScript, TelemetrySim};
 
 /// A script that can't be understood. The message carries line and column.

@@ -1,0 +1,192 @@
+//! Calls to the Bot API: the token, the limit in time, and what an answer means. Requests are teloxide's payloads; its `Bot`
+//! isn't used, since it waits ten seconds on a server's error, drops the status, and calls a post lost whose answer holds
+//! a field it does not know. Which calls to make is left to the callers.
+
+use std::time::Duration;
+
+use reqwest::{Client, RequestBuilder, StatusCode};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use teloxide::requests::Payload;
+use url::Url;
+use watchfloor_channel::RefusalKind;
+
+use crate::{
+    TelegramConfig,
+    errors::{self, CallError},
+};
+
+const CONNECT: Duration = Duration::from_secs(5);
+/// A hundred updates of the longest kind are far below it.
+const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
+
+/// Why an adapter can't be built. Retrying does not help.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    #[error("the HTTP client can't be set up: {0}")]
+    Client(String),
+    #[error("api_url can't be the beginning of an address")]
+    ApiUrl,
+}
+
+/// Not to be shown: its addresses hold the token.
+pub(crate) struct Api {
+    client: Client,
+    /// Ends with the token.
+    methods: Url,
+    files: Url,
+    pub(crate) call_timeout: Duration,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    ok: bool,
+    #[serde(default)]
+    result: Value,
+    #[serde(default)]
+    error_code: u16,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    parameters: Parameters,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Parameters {
+    retry_after: Option<u64>,
+    migrate_to_chat_id: Option<i64>,
+}
+
+impl Api {
+    pub(crate) fn new(config: &TelegramConfig) -> Result<Self, BuildError> {
+        let secret = format!("bot{}", config.bot_token.expose_secret());
+        let below = |steps: &[&str]| {
+            let mut address = config.api_url.clone();
+            address.path_segments_mut().map_err(|()| BuildError::ApiUrl)?.pop_if_empty().extend(steps);
+            Ok(address)
+        };
+        Ok(Self {
+            client: client(&config.api_url)?,
+            methods: below(&[&secret])?,
+            files: below(&["file", &secret])?,
+            call_timeout: config.call_timeout,
+        })
+    }
+
+    /// One attempt. The answer may be read leniently: a shape of the caller's own is enough.
+    pub(crate) async fn call<A: DeserializeOwned>(
+        &self,
+        request: &(impl Payload + Serialize + Sync),
+    ) -> Result<A, CallError> {
+        self.raw(&method_of(request), request, self.call_timeout).await
+    }
+
+    /// A call as JSON, with a limit of its own: polls, and what teloxide does not know.
+    pub(crate) async fn raw<A: DeserializeOwned>(
+        &self,
+        method: &str,
+        arguments: &(impl Serialize + Sync + ?Sized),
+        limit: Duration,
+    ) -> Result<A, CallError> {
+        let request = self.client.post(join(&self.methods, [method])).json(arguments);
+        self.within(limit, request).await
+    }
+
+    async fn within<A: DeserializeOwned>(&self, limit: Duration, request: RequestBuilder) -> Result<A, CallError> {
+        let answer = async {
+            let response = request.send().await.map_err(unreached)?;
+            let status = response.status();
+            read(response, LONGEST_ANSWER).await.map(|body| (status, body))
+        };
+        let (status, body) = tokio::time::timeout(limit, answer)
+            .await
+            .map_err(|_| CallError::Unclear(format!("no answer within {} s", limit.as_secs())))??;
+        let result = result_of(status, &body)?;
+        serde_json::from_value(result).map_err(|_| CallError::Unclear("the answer is not readable".to_owned()))
+    }
+}
+
+fn client(api_url: &Url) -> Result<Client, BuildError> {
+    let failed = |error: &dyn std::fmt::Display| BuildError::Client(error.to_string());
+    let mut builder = Client::builder()
+        .connect_timeout(CONNECT)
+        .tcp_keepalive(Duration::from_secs(15))
+        .redirect(reqwest::redirect::Policy::none());
+    // A Bot API of one's own speaks plain HTTP; a bare container without certificates must do for it.
+    if api_url.scheme() == "http" {
+        let tls = ClientConfig::builder_with_provider(ring::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| failed(&error))?;
+        let tls = tls.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        builder = builder.tls_backend_preconfigured(tls).no_proxy();
+    }
+    builder.build().map_err(|error| failed(&error.without_url()))
+}
+
+fn join<'a>(base: &Url, steps: impl IntoIterator<Item = &'a str>) -> Url {
+    let mut address = base.clone();
+    if let Ok(mut path) = address.path_segments_mut() {
+        path.extend(steps);
+    }
+    address
+}
+
+/// As the documentation spells it; teloxide writes a capital.
+fn method_of<P: Payload>(_: &P) -> String {
+    let mut letters = P::NAME.chars();
+    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
+}
+
+fn result_of(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
+    let Ok(answer) = serde_json::from_slice::<Answer>(body) else { return Err(of_status(status)) };
+    if answer.ok {
+        return Ok(answer.result);
+    }
+    if let Some(chat) = answer.parameters.migrate_to_chat_id {
+        return Err(CallError::Moved(chat));
+    }
+    if let Some(seconds) = answer.parameters.retry_after {
+        return Err(errors::rate_limited(Some(Duration::from_secs(seconds))));
+    }
+    let code = if answer.error_code == 0 { status.as_u16() } else { answer.error_code };
+    Err(errors::from_description(code, &answer.description))
+}
+
+/// No Bot API speaks: what stands in between, or something else at that address.
+fn of_status(status: StatusCode) -> CallError {
+    match status {
+        StatusCode::TOO_MANY_REQUESTS => errors::rate_limited(None),
+        // What stands in between may lose its patience with the request; that is no refusal.
+        status if status.is_client_error() && status != StatusCode::REQUEST_TIMEOUT => errors::refused(
+            RefusalKind::Other,
+            &format!("http_{}", status.as_u16()),
+            "whatever answers at api_url does not know this call: check the address",
+        ),
+        status => CallError::Unclear(format!("HTTP {}", status.as_u16())),
+    }
+}
+
+/// Streams, so that a body without an announced end can't fill the memory.
+async fn read(mut response: reqwest::Response, limit: usize) -> Result<Vec<u8>, CallError> {
+    let mut content = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(unreached)? {
+        if content.len() + piece.len() > limit {
+            return Err(CallError::Unclear("the answer does not end".to_owned()));
+        }
+        content.extend_from_slice(&piece);
+    }
+    Ok(content)
+}
+
+/// The client's own words hold the address, and the address the token.
+fn unreached(error: reqwest::Error) -> CallError {
+    match () {
+        () if error.is_connect() => CallError::NotSent("no connection".to_owned()),
+        () if error.is_builder() => CallError::NotSent("the request can't be written".to_owned()),
+        () if error.is_timeout() => CallError::Unclear("no answer in time".to_owned()),
+        () => CallError::Unclear("the answer broke off".to_owned()),
+    }
+}
