@@ -47,6 +47,8 @@ pub(crate) struct Gather<T> {
 struct Held<T> {
     first: Piece<T>,
     more: Vec<Piece<T>>,
+    /// Of pieces that came twice.
+    spare: Vec<T>,
     since: Instant,
     due: Instant,
 }
@@ -56,8 +58,9 @@ impl<T> Gather<T> {
         Self { pause, held: Vec::new() }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.held.is_empty()
+    /// Whoever brought it brings it again.
+    pub(crate) fn forget(&mut self) {
+        self.held.clear();
     }
 
     /// What became whole by this piece, oldest first. Nothing: it is held.
@@ -66,7 +69,7 @@ impl<T> Gather<T> {
             let held = &mut self.held[at];
             held.take(piece);
             held.due = (now + self.pause).min(held.since + self.pause * LONGEST);
-            return if held.more.len() + 1 < PIECES { Vec::new() } else { vec![self.held.remove(at).whole()] };
+            return if held.more.len() + held.spare.len() + 1 < PIECES { Vec::new() } else { vec![self.held.remove(at).whole()] };
         }
         let mut whole = Vec::new();
         // Who says something else has ended what went before.
@@ -74,12 +77,20 @@ impl<T> Gather<T> {
             whole.push(self.held.remove(at).whole());
         }
         let waits = (piece.album.is_some() || piece.units >= LONG) && !self.pause.is_zero() && self.held.len() < HELD;
-        let held = Held { first: piece, more: Vec::new(), since: now, due: now + self.pause };
+        let held = Held { first: piece, more: Vec::new(), spare: Vec::new(), since: now, due: now + self.pause };
         match waits {
             true => self.held.push(held),
             false => whole.push(held.whole()),
         }
         whole
+    }
+
+    /// A piece was changed before it was delivered, as link previews do at once. False: it isn't held here.
+    pub(crate) fn edit(&mut self, edited: &Inbound) -> bool {
+        let pieces = self.held.iter_mut().flat_map(|held| std::iter::once(&mut held.first).chain(&mut held.more));
+        let Some(piece) = pieces.into_iter().find(|piece| piece.inbound.message == edited.message) else { return false };
+        piece.inbound.text.clone_from(&edited.text);
+        true
     }
 
     /// When something has to be taken out at the latest.
@@ -111,6 +122,9 @@ impl<T> Held<T> {
         if !self.is_beside(piece) || self.first.album != piece.album {
             return false;
         }
+        if self.pieces().any(|held| held.number == piece.number) {
+            return true;
+        }
         // Requests overtake each other: the beginning may come after the rest.
         let begins = piece.names_us || !piece.inbound.files.is_empty();
         piece.album.is_some() || !begins || piece.number < self.first.number
@@ -118,6 +132,10 @@ impl<T> Held<T> {
 
     /// The lowest number stays the first.
     fn take(&mut self, mut piece: Piece<T>) {
+        if self.pieces().any(|held| held.number == piece.number) {
+            self.spare.push(piece.ticket);
+            return;
+        }
         if piece.number < self.first.number {
             std::mem::swap(&mut self.first, &mut piece);
         }
@@ -142,6 +160,7 @@ impl<T> Held<T> {
                 inbound.text.push_str(&text);
             }
         }
+        whole.tickets.extend(self.spare);
         whole.inbound.addressed = addressed.unwrap_or(whole.inbound.addressed);
         whole
     }
