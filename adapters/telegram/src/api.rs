@@ -4,12 +4,13 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, RequestBuilder, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, multipart};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use teloxide::requests::Payload;
+use tracing::{debug, error};
 use url::Url;
 use watchfloor_channel::RefusalKind;
 
@@ -92,10 +93,31 @@ impl Api {
         limit: Duration,
     ) -> Result<A, CallError> {
         let request = self.client.post(join(&self.methods, [method])).json(arguments);
-        self.within(limit, request).await
+        self.within(method, limit, request).await
     }
 
-    async fn within<A: DeserializeOwned>(&self, limit: Duration, request: RequestBuilder) -> Result<A, CallError> {
+    /// A call that carries a file, with a limit of its own.
+    pub(crate) async fn upload<A: DeserializeOwned>(
+        &self,
+        method: &str,
+        form: multipart::Form,
+        limit: Duration,
+    ) -> Result<A, CallError> {
+        let request = self.client.post(join(&self.methods, [method])).multipart(form);
+        self.within(method, limit, request).await
+    }
+
+    /// Begins to fetch a file. What answers is the caller's to judge.
+    pub(crate) async fn download(&self, path: &str) -> Result<Response, CallError> {
+        self.client.get(join(&self.files, path.split('/'))).send().await.map_err(unreached)
+    }
+
+    async fn within<A: DeserializeOwned>(
+        &self,
+        method: &str,
+        limit: Duration,
+        request: RequestBuilder,
+    ) -> Result<A, CallError> {
         let answer = async {
             let response = request.send().await.map_err(unreached)?;
             let status = response.status();
@@ -104,8 +126,19 @@ impl Api {
         let (status, body) = tokio::time::timeout(limit, answer)
             .await
             .map_err(|_| CallError::Unclear(format!("no answer within {} s", limit.as_secs())))??;
-        let result = result_of(status, &body)?;
+        let result = result_of(status, &body).inspect_err(|error| log(method, error))?;
         serde_json::from_value(result).map_err(|_| CallError::Unclear("the answer is not readable".to_owned()))
+    }
+}
+
+/// What Telegram says is about the request and does not quote more of it than the name of a tag.
+fn log(method: &str, error: &CallError) {
+    match error {
+        CallError::Refused(refusal) if errors::is_our_fault(refusal) => {
+            error!(method, code = refusal.code, "Telegram finds fault with our request");
+        }
+        CallError::Refused(refusal) => debug!(method, code = refusal.code, "Telegram refused a call"),
+        _ => {}
     }
 }
 
@@ -159,6 +192,7 @@ fn result_of(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
 fn of_status(status: StatusCode) -> CallError {
     match status {
         StatusCode::TOO_MANY_REQUESTS => errors::rate_limited(None),
+        StatusCode::SERVICE_UNAVAILABLE => CallError::NotSent("HTTP 503".to_owned()),
         // What stands in between may lose its patience with the request; that is no refusal.
         status if status.is_client_error() && status != StatusCode::REQUEST_TIMEOUT => errors::refused(
             RefusalKind::Other,
@@ -170,7 +204,7 @@ fn of_status(status: StatusCode) -> CallError {
 }
 
 /// Streams, so that a body without an announced end can't fill the memory.
-async fn read(mut response: reqwest::Response, limit: usize) -> Result<Vec<u8>, CallError> {
+async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, CallError> {
     let mut content = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(unreached)? {
         if content.len() + piece.len() > limit {
@@ -182,7 +216,7 @@ async fn read(mut response: reqwest::Response, limit: usize) -> Result<Vec<u8>, 
 }
 
 /// The client's own words hold the address, and the address the token.
-fn unreached(error: reqwest::Error) -> CallError {
+pub(crate) fn unreached(error: reqwest::Error) -> CallError {
     match () {
         () if error.is_connect() => CallError::NotSent("no connection".to_owned()),
         () if error.is_builder() => CallError::NotSent("the request can't be written".to_owned()),
