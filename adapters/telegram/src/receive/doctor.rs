@@ -63,8 +63,9 @@ pub(crate) async fn findings(config: &TelegramConfig, api: &Api) -> Vec<Finding>
         );
         findings.push(finding("Telegram's deliveries arrive", Some(remedy)));
     }
-    let waiting = (info.pending_update_count > MANY)
-        .then(|| format!("{} updates wait: see that the service runs and its store can be written", info.pending_update_count));
+    let waiting = (info.pending_update_count > MANY).then(|| {
+        format!("{} updates wait: see that the service runs and its store can be written", info.pending_update_count)
+    });
     findings.push(finding("updates don't pile up at Telegram", waiting));
     findings
 }

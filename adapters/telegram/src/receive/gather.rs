@@ -69,7 +69,11 @@ impl<T> Gather<T> {
             let held = &mut self.held[at];
             held.take(piece);
             held.due = (now + self.pause).min(held.since + self.pause * LONGEST);
-            return if held.more.len() + held.spare.len() + 1 < PIECES { Vec::new() } else { vec![self.held.remove(at).whole()] };
+            return if held.more.len() + held.spare.len() + 1 < PIECES {
+                Vec::new()
+            } else {
+                vec![self.held.remove(at).whole()]
+            };
         }
         let mut whole = Vec::new();
         // Who says something else has ended what went before.
@@ -88,7 +92,9 @@ impl<T> Gather<T> {
     /// A piece was changed before it was delivered, as link previews do at once. False: it isn't held here.
     pub(crate) fn edit(&mut self, edited: &Inbound) -> bool {
         let pieces = self.held.iter_mut().flat_map(|held| std::iter::once(&mut held.first).chain(&mut held.more));
-        let Some(piece) = pieces.into_iter().find(|piece| piece.inbound.message == edited.message) else { return false };
+        let Some(piece) = pieces.into_iter().find(|piece| piece.inbound.message == edited.message) else {
+            return false;
+        };
         piece.inbound.text.clone_from(&edited.text);
         true
     }

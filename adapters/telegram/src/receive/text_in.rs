@@ -174,11 +174,7 @@ mod tests {
                     {"type": "text_link", "offset": 17, "length": 11, "url": "https://example.org/"}]),
                 "see the runbook (https://example.org/r), https://example.org/",
             ),
-            (
-                "👩‍🚒 /status@ops_bot eu",
-                json!([{"type": "bot_command", "offset": 6, "length": 15}]),
-                "👩‍🚒 /status eu",
-            ),
+            ("👩‍🚒 /status@ops_bot eu", json!([{"type": "bot_command", "offset": 6, "length": 15}]), "👩‍🚒 /status eu"),
             ("plain `@ops_bot`", json!([{"type": "code", "offset": 6, "length": 10}]), "plain `@ops_bot`"),
             ("due tomorrow", json!([{"type": "date_time", "offset": 4, "length": 8, "unix_time": 1}]), "due tomorrow"),
             ("out of reach", json!([us(5), us(400), {"type": "mention", "offset": 1}]), "out of reach"),

@@ -48,7 +48,8 @@ impl Threads {
         self.rooms.load().await?;
         let room = self.rooms.room_of(message.chat.id);
         let replied = addressee::reply(message);
-        let plain = |thread: Thread, opens| Place { room: room.clone(), thread: thread.to_string(), opens, unsaid: false };
+        let plain =
+            |thread: Thread, opens| Place { room: room.clone(), thread: thread.to_string(), opens, unsaid: false };
         if message.chat.is_private() {
             return Ok(plain(Thread::Room, replied.is_none()));
         }
@@ -178,6 +179,9 @@ mod tests {
         assert_eq!(thread(&threads, message(7, now.clone(), json!({}))).await.0, "m-1009:7");
         let reply = json!({"message_thread_id": 7, "reply_to_message": {"message_id": 7}});
         assert_eq!(thread(&threads, message(8, now, reply)).await.0, "m-1009:7");
-        assert_eq!(threads.place(&serde_json::from_value(message(9, small(), json!({}))).unwrap()).await.unwrap().room, "-4001");
+        assert_eq!(
+            threads.place(&serde_json::from_value(message(9, small(), json!({}))).unwrap()).await.unwrap().room,
+            "-4001"
+        );
     }
 }

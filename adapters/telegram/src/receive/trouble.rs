@@ -47,7 +47,9 @@ impl<'a> Trouble<'a> {
                 self.show(ChannelState::Disconnected(error.to_string()));
             }
             CallError::Conflict(said) => at_least = self.conflicts(said),
-            _ => self.show(ChannelState::Disconnected(error.to_string())),
+            _ => {
+                self.show(ChannelState::Disconnected(error.to_string()));
+            }
         }
         let wait = self.backoff.next(&mut rand::rng()).max(at_least);
         let (attempt, wait_ms) = (self.backoff.attempts(), wait.as_millis());

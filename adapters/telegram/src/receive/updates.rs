@@ -273,7 +273,7 @@ mod tests {
             "message_id": 7, "text": "kept", "entities": [{"type": "bold", "offset": -1, "length": 4}, 7, null,
                 {"type": "shape_of_next_year", "offset": 0, "length": 4, "user": "?"}],
             "from": {"id": "x", "first_name": "Alice"}, "chat": {"id": -4001, "type": 3}, "date": "today",
-            "photo": {"file_id": "x"}, "quote": 3, "reply_to_message": [], "document": {"file_id": "d", "file_size": -1},
+            "photo": {"file_id": "x"}, "quote": 3, "reply_to_message": 5, "document": {"file_id": "d", "file_size": -1},
         }))
         .unwrap();
         assert_eq!((message.message_id, message.text.as_str(), message.entities.len()), (7, "kept", 2));

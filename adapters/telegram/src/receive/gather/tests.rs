@@ -98,7 +98,8 @@ fn a_new_mention_ends_what_went_before() {
 #[test]
 fn pieces_that_overtake_each_other_are_put_in_order() {
     let (mut gather, now) = (Gather::new(PAUSE), Instant::now());
-    for piece in [piece(12, "5001", 4_000), piece(11, "5001", 4_096), mention(10, "5001", 4_096), piece(13, "5001", 8)] {
+    for piece in [piece(12, "5001", 4_000), piece(11, "5001", 4_096), mention(10, "5001", 4_096), piece(13, "5001", 8)]
+    {
         assert!(gather.offer(piece, now).is_empty());
     }
     let whole = gather.due(now + PAUSE);
@@ -125,7 +126,10 @@ fn an_album_is_one_message_whichever_picture_has_the_caption() {
 fn a_piece_that_comes_twice_is_read_once() {
     let (mut gather, now) = (Gather::new(PAUSE), Instant::now());
     for number in [10, 11, 10, 11] {
-        assert!(gather.offer(mention(10, "5001", 4_096), now).is_empty() && gather.offer(piece(number, "5001", 4_000), now).is_empty());
+        assert!(
+            gather.offer(mention(10, "5001", 4_096), now).is_empty()
+                && gather.offer(piece(number, "5001", 4_000), now).is_empty()
+        );
     }
     let whole = gather.due(now + PAUSE);
     assert_eq!(whole.len(), 1);
@@ -151,7 +155,8 @@ fn an_endless_paste_comes_to_an_end() {
     assert_eq!(whole.iter().map(|it| it.tickets.len()).collect::<Vec<_>>(), [32, 32]);
     let mut trickle = Gather::new(PAUSE);
     for number in 0..20 {
-        trickle.offer(piece(number, "5001", 4_096), now + Duration::from_millis(u64::try_from(number).unwrap() * 1_000));
+        trickle
+            .offer(piece(number, "5001", 4_096), now + Duration::from_millis(u64::try_from(number).unwrap() * 1_000));
     }
     assert_eq!(trickle.next_due(), Some(now + PAUSE * 5));
 }
