@@ -16,3 +16,4 @@ mod slack_files;
 mod slack_node;
 mod slack_python;
 mod slack_signature;
+mod telegram_ptb;

@@ -146,6 +146,8 @@ fn client(api_url: &Url) -> Result<Client, BuildError> {
     let failed = |error: &dyn std::fmt::Display| BuildError::Client(error.to_string());
     let mut builder = Client::builder()
         .connect_timeout(CONNECT)
+        // A connection that the other side is about to close would make a post look lost.
+        .pool_idle_timeout(Duration::from_secs(30))
         .tcp_keepalive(Duration::from_secs(15))
         .redirect(reqwest::redirect::Policy::none());
     // A Bot API of one's own speaks plain HTTP; a bare container without certificates must do for it.
@@ -194,7 +196,8 @@ fn of_status(status: StatusCode) -> CallError {
         StatusCode::TOO_MANY_REQUESTS => errors::rate_limited(None),
         StatusCode::SERVICE_UNAVAILABLE => CallError::NotSent("HTTP 503".to_owned()),
         // What stands in between may lose its patience with the request; that is no refusal.
-        status if status.is_client_error() && status != StatusCode::REQUEST_TIMEOUT => errors::refused(
+        StatusCode::REQUEST_TIMEOUT => CallError::Unclear("HTTP 408".to_owned()),
+        status if status.is_client_error() || status.is_redirection() => errors::refused(
             RefusalKind::Other,
             &format!("http_{}", status.as_u16()),
             "whatever answers at api_url does not know this call: check the address",

@@ -102,8 +102,13 @@ impl<'a> Upload<'a> {
 
 fn part(file: &File) -> Part {
     let plain = || {
-        // A header ends with its line.
-        let name: String = file.name.chars().filter(|c| !c.is_control()).collect();
+        // A header ends with its line, and a name with its quotation mark.
+        let harmless = |c| match c {
+            '"' => '\'',
+            '\\' => '_',
+            c => c,
+        };
+        let name: String = file.name.chars().filter(|c| !c.is_control()).map(harmless).collect();
         Part::stream_with_length(Body::from(file.content.clone()), file.content.len() as u64).file_name(name)
     };
     plain().mime_str(&file.media_type).unwrap_or_else(|_| plain())

@@ -31,6 +31,8 @@ fn is_tag(c: char) -> bool {
 fn is_hidden(c: char) -> bool {
     is_bidi(c)
         || matches!(c, '\u{061c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
+        // Soft hyphen, joiners and letters of Hangul and Khmer that have no shape.
+        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}')
         || matches!(c, '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}')
         || (c.is_control() && !matches!(c, '\n' | '\t'))
 }

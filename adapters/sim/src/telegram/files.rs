@@ -30,7 +30,8 @@ pub struct SimFile {
     pub served: Served,
     /// What the update tells of its size; nothing = the truth.
     pub size: Option<u64>,
-    pub(crate) number: u64,
+    /// Given when it is sent.
+    pub number: u64,
 }
 
 /// What its address answers.

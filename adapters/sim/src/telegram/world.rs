@@ -140,8 +140,9 @@ impl World {
         let replied = reply_to.and_then(|id| self.message(message.chat, id));
         message.reply_to = reply_to;
         message.topic = topic.or(replied.and_then(|replied| replied.topic));
-        let supergroup = self.chats.get(&message.chat).is_some_and(|chat| chat.kind == Kind::Supergroup);
-        if message.topic.is_none() && supergroup {
+        // In General a chain has a thread id as well, though it is no topic.
+        let chains = |chat: &Chat| matches!(chat.kind, Kind::Supergroup | Kind::Forum);
+        if message.topic.is_none() && self.chats.get(&message.chat).is_some_and(chains) {
             message.thread = replied.map(|replied| replied.thread.unwrap_or(replied.id));
         }
     }

@@ -34,7 +34,8 @@ impl<'a> Search<'a> {
         measure: &'a dyn Fn(&str) -> Size,
     ) -> Self {
         let mut search = Self { rest, text, outline, limits, measure, bounds: Vec::new() };
-        let mut bounds: Vec<usize> = text[rest.lead..]
+        let near = search.beyond_the_limit();
+        let mut bounds: Vec<usize> = text[rest.lead..near]
             .grapheme_indices(true)
             .map(|(at, _)| rest.lead + at)
             .filter(|&at| at > rest.lead && !text[at..].starts_with('\n'))
@@ -43,6 +44,18 @@ impl<'a> Search<'a> {
         bounds.truncate(reach);
         search.bounds = bounds;
         search
+    }
+
+    /// Somewhere behind the limit, but not far: measuring the whole window again and again would be slow.
+    fn beyond_the_limit(&self) -> usize {
+        let mut near = self.rest.lead + self.limits.text.min(self.limits.bytes).max(256);
+        loop {
+            let end = self.text.ceil_char_boundary(near);
+            if end == self.text.len() || !self.fits(self.text[..end].trim_end()) {
+                return end;
+            }
+            near = near.saturating_mul(2);
+        }
     }
 
     /// All that is left, if it fits in one part. An open fence is closed.
