@@ -75,7 +75,9 @@ impl TelegramAdapter {
         if message_id == 0 {
             return Err(SendError::Uncertain("the answer does not name the message".to_owned()));
         }
-        Ok(MessageId { room: chat.to_string(), id: message_id.to_string() })
+        let posted = MessageId { room: chat.to_string(), id: message_id.to_string() };
+        self.receiver.posted(to, &posted).await;
+        Ok(posted)
     }
 
     async fn edit(&self, message: &MessageId, body: &Body) -> Result<(), SendError> {
@@ -240,6 +242,10 @@ impl ChannelAdapter for TelegramAdapter {
 
     fn mention(&self, person: &str) -> String {
         render::mention(person, &self.api.names.of(person))
+    }
+
+    fn figures(&self) -> Vec<(&'static str, u64)> {
+        self.receiver.figures()
     }
 
     async fn doctor(&self) -> Vec<Finding> {

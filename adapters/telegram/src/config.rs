@@ -17,11 +17,13 @@ pub struct TelegramConfig {
     pub notes: Arc<dyn Notes>,
     /// Limit for any call but the poll.
     pub call_timeout: Duration,
-    /// Without a finished poll for this long, the connection is dead.
+    /// A poll that takes so much longer than it may has died on its way.
     pub inbound_deadline: Duration,
     /// How long the pieces of a long paste or an album are waited for.
     pub gather: Duration,
     pub reconnect: Reconnect,
+    /// What the command menu says of `/stop`; empty: no menu.
+    pub stop_description: String,
 }
 
 /// How updates reach us. It is one or the other: Telegram refuses polls while a webhook is set.
@@ -62,9 +64,10 @@ impl TelegramConfig {
             api_url,
             notes,
             call_timeout: Duration::from_secs(20),
-            inbound_deadline: Duration::from_secs(100),
+            inbound_deadline: Duration::from_secs(10),
             gather: Duration::from_millis(1_200),
             reconnect: Reconnect::default(),
+            stop_description: String::new(),
         }
     }
 }
