@@ -1,0 +1,1 @@
+//! The bot under test and the desk its events arrive at.

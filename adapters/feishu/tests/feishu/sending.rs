@@ -1,0 +1,1 @@
+//! Posts and where they land.
