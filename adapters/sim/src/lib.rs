@@ -6,6 +6,8 @@
 //! * [`SlackSim`]: a workspace. Web API with the documented limits and errors; Socket Mode with acknowledgements,
 //!   redelivery, pings and recycling, or signed HTTP requests (`subscribe`); clicks, commands and response addresses;
 //!   both events for one mention; the bot's own messages as events.
+//! * [`FeishuSim`]: a tenant. Messages, edits and cards with the documented limits and codes; the long connection with its
+//!   binary frames, acknowledgements and redelivery, or signed and encrypted webhook requests; topics and threads.
 //! * [`ModelSim`]: OpenAI's chat completions. Answers come from a script; every request is refereed, and a violation
 //!   is refused *and* kept as a complaint.
 //! * [`TelemetrySim`]: Prometheus and Alertmanager over a recorded world whose times are relative to now.
@@ -28,12 +30,14 @@
 //! The simulators live in real time: a paused tokio clock would jump while a socket waits.
 
 mod board;
+pub mod feishu;
 pub mod model;
 mod server;
 pub mod slack;
 pub mod telemetry;
 mod time;
 
+pub use feishu::FeishuSim;
 pub use model::{ModelScript, ModelSim};
 pub use slack::SlackSim;
 pub use telemetry::{TelemetryScript, TelemetrySim};
