@@ -4,18 +4,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Response;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
     Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, Features, FileRef, Finding, Inbox, MessageId,
-    Outbound, Overheard, ReceiveError, Refusal, SendError, Sign,
+    Operation, Outbound, Overheard, ReceiveError, RefusalKind, SendError, Sign,
 };
 
 use crate::{
-    BuildError, FeishuConfig,
+    BuildError, FeishuConfig, ReplyMode,
     api::Api,
-    features,
+    call::{Call, Request},
+    errors::CallError,
+    features, files,
+    outgoing::{Form, Outgoing, measure},
     receive::{Receiver, Threads},
     render,
 };
@@ -25,6 +29,7 @@ pub struct FeishuAdapter {
     features: Features,
     api: Arc<Api>,
     threads: Arc<Threads>,
+    outgoing: Outgoing,
     receiver: Receiver,
     state: watch::Sender<ChannelState>,
 }
@@ -42,6 +47,7 @@ impl FeishuAdapter {
         let threads = Arc::new(Threads::new(config.notes.clone()));
         Ok(Self {
             features: features::features(config.reply_mode),
+            outgoing: Outgoing::new(&config, api.clone(), threads.clone()),
             receiver: Receiver::new(config.clone(), api.clone(), threads.clone()),
             config,
             api,
@@ -84,27 +90,47 @@ impl ChannelAdapter for FeishuAdapter {
     }
 
     async fn send(&self, message: &Outbound) -> Result<MessageId, SendError> {
-        let _ = (message, &self.threads);
-        Err(SendError::Refused(Refusal::unsupported("not built yet")))
+        match &message.operation {
+            Operation::Post(key) => self.outgoing.post(message, &key.0).await,
+            Operation::Edit(edited) => self.outgoing.edit(edited, &message.body).await.map(|()| edited.clone()),
+            Operation::Delete(deleted) => self.outgoing.delete(deleted).await.map(|()| deleted.clone()),
+        }
     }
 
-    async fn webhook(&self, request: Request<Bytes>, _: &Inbox) -> Response<Bytes> {
+    async fn webhook(&self, request: http::Request<Bytes>, _: &Inbox) -> Response<Bytes> {
         self.receiver.webhook(request).await
     }
 
     async fn thread(&self, of: &ConversationId, limit: usize) -> Result<Vec<Overheard>, SendError> {
-        let _ = (of, limit);
+        let _ = (of, limit, &self.threads);
         Ok(Vec::new())
     }
 
-    async fn fetch(&self, of: &ConversationId, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
-        let _ = (of, file, limit);
-        Err(SendError::Refused(Refusal::unsupported("not built yet")))
+    async fn fetch(&self, _: &ConversationId, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
+        files::fetch(&self.api, file, limit).await
     }
 
     async fn react(&self, to: &MessageId, sign: Sign) -> Result<(), SendError> {
-        let _ = (to, sign);
-        Ok(())
+        let emoji = match sign {
+            Sign::Taken => "OnIt",
+            Sign::Done => "DONE",
+        };
+        let request = json!({"reaction_type": {"emoji_type": emoji}});
+        let request = Request::messages([to.id.as_str(), "reactions"]).json(request);
+        match self.api.call::<Value>(Call::React, request).await {
+            // A sign is nice to have.
+            Err(CallError::Refused(refusal))
+                if matches!(refusal.kind, RefusalKind::MessageGone | RefusalKind::Unsupported) =>
+            {
+                Ok(())
+            }
+            done => done.map(drop).map_err(CallError::of_write),
+        }
+    }
+
+    /// Feishu opens the chat with the first message to the person.
+    async fn private_chat(&self, person: &str) -> Result<ConversationId, SendError> {
+        Ok(ConversationId { channel: self.config.id.clone(), room: person.to_owned(), thread: String::new() })
     }
 
     fn figures(&self) -> Vec<(&'static str, u64)> {
@@ -112,7 +138,12 @@ impl ChannelAdapter for FeishuAdapter {
     }
 
     fn measure(&self, body: &Body) -> usize {
-        self.features.unit.measure(&render::post(body).to_string())
+        match (body, self.config.reply_mode) {
+            (Body::Ask(_), _) | (_, ReplyMode::Card) => measure(body, Form::Card),
+            (_, ReplyMode::Text) => measure(body, Form::Post),
+            // A room may turn from one to the other.
+            (_, ReplyMode::Auto) => measure(body, Form::Post).max(measure(body, Form::Card)),
+        }
     }
 
     fn mention(&self, person: &str) -> String {

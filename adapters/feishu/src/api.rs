@@ -54,7 +54,11 @@ impl Api {
     /// The part of the answer that was asked for ([`Call::part`]).
     pub(crate) async fn call<T: DeserializeOwned>(&self, call: Call, request: Request) -> Result<T, CallError> {
         let done = match call.is_signed_in() {
-            true => self.signed_in(async |token| self.exchange.make(call, &request, Some(token)).await).await,
+            true => {
+                let (exchange, request) = (&self.exchange, &request);
+                let make = |token: Token| async move { exchange.make(call, request, Some(token.expose())).await };
+                self.signed_in(make).await
+            }
             false => self.exchange.make(call, &request, None).await,
         };
         self.count(call, &done);
@@ -71,7 +75,9 @@ impl Api {
     /// At most `limit` bytes; a longer file is refused as `TooLong`.
     pub(crate) async fn download(&self, request: Request, limit: usize) -> Result<Bytes, CallError> {
         let call = Call::Resource;
-        let done = self.signed_in(async |token| self.exchange.download(call, &request, token, limit).await).await;
+        let (exchange, request) = (&self.exchange, &request);
+        let make = |token: Token| async move { exchange.download(call, request, token.expose(), limit).await };
+        let done = self.signed_in(make).await;
         self.count(call, &done);
         done
     }
@@ -103,13 +109,15 @@ impl Api {
     }
 
     /// Makes the call, and once more with a new token where Feishu does not take the one it was made with.
-    async fn signed_in<A>(&self, make: impl AsyncFn(&str) -> Result<A, CallError>) -> Result<A, CallError> {
-        let token: Token = self.tokens.get().await?;
-        match make(token.expose()).await {
+    async fn signed_in<A, F: Future<Output = Result<A, CallError>>>(
+        &self,
+        make: impl Fn(Token) -> F,
+    ) -> Result<A, CallError> {
+        let token = self.tokens.get().await?;
+        match make(token.clone()).await {
             Err(error) if error.is_stale_token() => {
                 self.tokens.discard(&token);
-                let token = self.tokens.get().await?;
-                make(token.expose()).await
+                make(self.tokens.get().await?).await
             }
             done => done,
         }

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{
     FeishuConfig, Shared, events,
     frame::{CONTROL, DATA, Frame},
+    webhook::{self, Http, HttpAnswer, HttpFault},
 };
 use crate::time;
 
@@ -40,6 +41,7 @@ pub(crate) struct Lines {
     /// Clicks come as frames of the type `card`.
     pub(crate) card_frames: bool,
     pub(crate) pings: usize,
+    pub(crate) http: Http,
     empty_optionals: bool,
     pong_config: Option<Value>,
     next_log_id: u64,
@@ -125,6 +127,7 @@ impl Lines {
             starved: false,
             card_frames: false,
             pings: 0,
+            http: Http::default(),
             empty_optionals: config.empty_optionals,
             pong_config: config.pong_config.clone(),
             next_log_id: config.first_log_id,
@@ -160,11 +163,50 @@ impl Lines {
                 _ = to_send.try_send(Out::Frame(frame.encode()));
             }
         }
+        Some(self.await_answer(push_id, parcel, attempt, line, frames))
+    }
+
+    fn await_answer(
+        &mut self,
+        push_id: String,
+        parcel: &Parcel,
+        attempt: u32,
+        line: u64,
+        frames: Vec<Frame>,
+    ) -> oneshot::Receiver<Verdict> {
         let (acknowledged, receiver) = oneshot::channel();
         let (event_id, sent) = (events::event_id(&parcel.envelope), Instant::now());
         let acknowledged = Some(acknowledged);
         self.under_way.insert(push_id, UnderWay { line, event_id, attempt, sent, frames, acknowledged });
-        Some(receiver)
+        receiver
+    }
+
+    /// What became of a request.
+    fn answered(&mut self, push_id: &str, callback: bool, answer: Result<HttpAnswer, Undelivered>, lost: bool) {
+        if let Ok(answer) = &answer {
+            self.http.answers.push(answer.clone());
+        }
+        let Some(under_way) = self.under_way.get_mut(push_id).filter(|_| !lost) else { return };
+        let verdict = match answer {
+            Ok(answer) if answer.status == 200 => {
+                let data: Option<Value> = serde_json::from_str(&answer.body).ok();
+                self.acks.push(Ack {
+                    push_id: push_id.to_owned(),
+                    event_id: under_way.event_id.clone(),
+                    attempt: under_way.attempt,
+                    code: 200,
+                    data: data.clone(),
+                    after: answer.after,
+                });
+                // The body matters for callbacks alone.
+                if callback && data.is_none() { Err(Undelivered::NotUnderstood) } else { Ok(data) }
+            }
+            Ok(_) => Err(Undelivered::Refused),
+            Err(why) => Err(why),
+        };
+        if let Some(waiting) = under_way.acknowledged.take() {
+            _ = waiting.send(verdict);
+        }
     }
 
     fn cut(&mut self, kind: &str, push_id: &str, payload: &[u8]) -> Vec<Frame> {
@@ -349,7 +391,26 @@ impl Shared {
 
     /// Nothing if there is nobody to send it to.
     pub(crate) fn send(self: &Arc<Self>, parcel: &Parcel, attempt: u32) -> Option<oneshot::Receiver<Verdict>> {
-        self.lines.change(|lines| lines.send(parcel, attempt))
+        let (endpoint, fault, push_id, answer) = {
+            let mut lines = self.lines.look();
+            if !lines.http.on {
+                drop(lines);
+                return self.lines.change(|lines| lines.send(parcel, attempt));
+            }
+            let endpoint = lines.http.endpoint.clone()?;
+            let push_id = format!("sim-push-{:06}", lines.next_id());
+            let answer = lines.await_answer(push_id.clone(), parcel, attempt, 0, Vec::new());
+            (endpoint, lines.http.faults.pop_front(), push_id, answer)
+        };
+        let (shared, callback, payload) = (Arc::clone(self), parcel.callback, webhook::payload(parcel, fault));
+        let request = async move {
+            let outcome = endpoint.post(&payload, attempt, true, fault).await;
+            let lost = fault == Some(HttpFault::ResponseLost);
+            shared.lines.change(|lines| lines.answered(&push_id, callback, outcome, lost));
+        };
+        let stop = self.tasks.stop.clone();
+        self.tasks.tracker.spawn(async move { stop.run_until_cancelled_owned(request).await });
+        Some(answer)
     }
 
     async fn follow_up(
@@ -362,11 +423,9 @@ impl Shared {
         let mut waits = self.config.redeliver_after.iter().copied();
         let mut verdict = self.verdict(first).await;
         while let Err(why) = verdict {
-            let wait = match why {
-                // It doesn't age while there is nobody.
-                Undelivered::Nobody => Some(Duration::from_secs(86_400)),
-                _ => waits.next(),
-            };
+            // It doesn't age while nobody is connected.
+            let nobody = why == Undelivered::Nobody && !self.lines.look().http.on;
+            let wait = if nobody { Some(Duration::from_secs(86_400)) } else { waits.next() };
             let Some(wait) = wait else {
                 let event_id = events::event_id(&parcel.envelope);
                 tracing::warn!(event.id = event_id, "never acknowledged to the simulated Feishu");
@@ -376,7 +435,7 @@ impl Shared {
             // A new connection gets at once what is unacknowledged.
             self.lines.until(wait, |lines| lines.opened > opened).await;
             opened = self.lines.look().opened;
-            attempt += u32::from(why != Undelivered::Nobody);
+            attempt += u32::from(!nobody);
             verdict = self.verdict(self.send(&parcel, attempt)).await;
         }
     }

@@ -22,6 +22,8 @@ pub struct Message {
     pub mentions: Vec<Mention>,
     pub reactions: Vec<Reaction>,
     pub recalled: bool,
+    /// What a merged forward is made of.
+    pub forwarded: Vec<String>,
     /// What the sender gave to make it unique.
     pub uuid: Option<String>,
     /// How many of its edits were PUT.

@@ -10,17 +10,22 @@
 mod api;
 mod card;
 mod check;
+mod clicks;
 mod content;
+mod crypt;
 mod delivery;
 mod events;
 mod faults;
+mod files;
 mod frame;
 mod looks;
 mod message;
 mod methods;
 mod people;
+mod rates;
 mod socket;
 mod trouble;
+mod webhook;
 mod world;
 
 use std::{
@@ -35,11 +40,14 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 pub use self::{
+    clicks::Pressed,
     delivery::Ack,
     faults::Fault,
+    files::SimFile,
     message::{Author, Edit, Mention, Message, Reaction},
     people::MENTION,
     trouble::EventId,
+    webhook::{HttpAnswer, HttpFault},
     world::{Call, Chat, ChatKind, Person},
 };
 use self::{delivery::Lines, world::World};

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    BOT_OPEN_ID, FeishuSim, GROUP_MESSAGES, TENANT_KEY, events,
-    message::{Author, Mention, Message},
+    ALICE, BOT_OPEN_ID, FeishuSim, GROUP_MESSAGES, TENANT_KEY, events,
+    message::{Author, Mention, Message, Reaction, union_id},
     world::{Chat, ChatKind, Person, World, p2p},
 };
 
@@ -75,6 +75,87 @@ impl FeishuSim {
         let author = Author::Person(person.to_owned());
         let message = self.shared.world.change(|world| world.draft(chat, author, kind, &content.to_string()));
         self.publish(message, None, false)
+    }
+
+    /// Forwards messages together, wherever they were said.
+    pub async fn forward(&self, person: &str, chat: &str, ids: &[&str]) -> String {
+        let message = self.shared.world.change(|world| {
+            let author = Author::Person(person.to_owned());
+            let content = json!({"content": "Merged and Forwarded Message"}).to_string();
+            let mut message = world.draft(chat, author, "merge_forward", &content);
+            message.forwarded = ids.iter().map(|id| (*id).to_owned()).collect();
+            message
+        });
+        self.publish(message, None, false)
+    }
+
+    /// Another app posts a card, as alerts are. It is not told to the bot, but people can answer it.
+    pub async fn post_card(&self, bot: &str, chat: &str, card: Value) -> String {
+        let author = Author::OtherBot(bot.to_owned());
+        let message = self.shared.world.change(|world| world.draft(chat, author, "interactive", &card.to_string()));
+        self.publish(message, None, false)
+    }
+
+    /// A person changes a text. Whether that sends an event again, under the same message id, is not agreed.
+    pub async fn edit(&self, id: &str, text: &str, sends_event: bool) {
+        let envelope = self.shared.world.change(|world| {
+            let Some(mut message) = world.message(id).cloned() else { panic!("there is no message {id}") };
+            let new = world.said("", &message.chat, text);
+            message.mentions = new.mentions;
+            message.edits.extend(new.edits);
+            message.updated = new.created;
+            let envelope = sends_event.then(|| {
+                let event = events::received(world, &message);
+                events::envelope(world, "im.message.receive_v1", event)
+            });
+            if let Some(place) = world.message_mut(id) {
+                *place = message;
+            }
+            envelope
+        });
+        if let Some(envelope) = envelope {
+            self.shared.deliver(envelope);
+        }
+    }
+
+    /// Takes the bot out of the chat and tells it so: no more messages from there, and posts are refused.
+    pub async fn kick_bot(&self, chat: &str) {
+        self.change_chat(chat, |chat| chat.bot_is_in = false).await;
+        self.about_chat(chat, "im.chat.member.bot.deleted_v1");
+    }
+
+    pub async fn add_bot(&self, chat: &str) {
+        self.change_chat(chat, |chat| chat.bot_is_in = true).await;
+        self.about_chat(chat, "im.chat.member.bot.added_v1");
+    }
+
+    /// The chat is no more.
+    pub async fn dissolve(&self, chat: &str) {
+        self.change_chat(chat, |chat| chat.dissolved = true).await;
+        self.about_chat(chat, "im.chat.disbanded_v1");
+    }
+
+    fn about_chat(&self, id: &str, kind: &str) {
+        let envelope = self.shared.world.change(|world| {
+            let Some(chat) = world.chats.get(id).cloned() else { no_chat(id) };
+            let event = json!({"chat_id": id, "operator_id": {"open_id": ALICE, "union_id": "on_alice"},
+                "external": chat.external, "operator_tenant_key": TENANT_KEY, "name": chat.name});
+            events::envelope(world, kind, event)
+        });
+        self.shared.deliver(envelope);
+    }
+
+    /// A person reacts to a message, which is told if the bot sent it.
+    pub async fn react(&self, person: &str, id: &str, emoji: &str) {
+        let envelope = self.shared.world.change(|world| {
+            let (reaction, now) = (world.fresh("react"), world.stamp().to_string());
+            let Some(message) = world.message_mut(id) else { panic!("there is no message {id}") };
+            message.reactions.push(Reaction { id: reaction, emoji: emoji.to_owned(), by: person.to_owned() });
+            let event = json!({"message_id": id, "reaction_type": {"emoji_type": emoji}, "operator_type": "user",
+                "user_id": {"open_id": person, "union_id": union_id(person)}, "action_time": now});
+            events::envelope(world, "im.message.reaction.created_v1", event)
+        });
+        self.shared.deliver(envelope);
     }
 
     /// Another app's bot says something.
@@ -183,10 +264,5 @@ impl World {
             Value::Object(fields) => fields.values_mut().for_each(|value| self.number_ats(value, mentions)),
             _ => {}
         }
-    }
-
-    /// Whether the app has uploaded it.
-    pub(crate) fn is_uploaded(&self, _key: &str) -> bool {
-        false
     }
 }

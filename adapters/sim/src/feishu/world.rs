@@ -10,7 +10,9 @@ use serde_json::Value;
 use super::{
     ALICE, BOB, BOT_OPEN_ID, EXTERNAL, FOREIGN_TENANT, FeishuConfig, GROUP, GUEST, TENANT_KEY, TOPICS, ThreadIds,
     faults::Fault,
+    files::Files,
     message::{Author, Edit, Message},
+    rates::Rates,
 };
 use crate::time;
 
@@ -21,6 +23,8 @@ pub(crate) struct World {
     pub(crate) messages: Vec<Message>,
     pub(crate) calls: Vec<Call>,
     pub(crate) faults: HashMap<String, VecDeque<Fault>>,
+    pub(crate) files: Files,
+    pub(crate) rates: Rates,
     /// Names of calls that wait at the door.
     pub(crate) held: HashSet<String>,
     pub(crate) tokens: Vec<Token>,
@@ -149,6 +153,8 @@ impl World {
             messages: Vec::new(),
             calls: Vec::new(),
             faults: HashMap::new(),
+            files: Files::default(),
+            rates: Rates::new(config.enforce_rates),
             held: HashSet::new(),
             tokens: Vec::new(),
             token_life: config.token_life,
@@ -201,6 +207,7 @@ impl World {
             mentions: Vec::new(),
             reactions: Vec::new(),
             recalled: false,
+            forwarded: Vec::new(),
             uuid: None,
             puts: 0,
             created,

@@ -1,9 +1,12 @@
 //! The calls of the open API: what each does to the tenant and what it answers. Faults, quotas and transport are `api`'s.
 
 mod edit;
+mod files;
 mod other;
 mod read;
 mod send;
+
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -78,6 +81,13 @@ pub(crate) fn perform(world: &mut World, asked: &Asked) -> Outcome {
         let why = format!("Access denied. One of the following scopes is required: [{}].", wanted.join(", "));
         return Err(Refused { missing: Some(wanted), ..Refused::because(99_991_672, &why) });
     }
+    let chat = match asked.name.as_str() {
+        "send" => Some(asked.text("receive_id").to_owned()),
+        "reply" => world.message(asked.id()).map(|parent| parent.chat.clone()),
+        _ => None,
+    };
+    let card = Some(asked.id()).filter(|_| matches!(asked.name.as_str(), "edit" | "patch"));
+    world.rates.spend(&asked.name, chat.as_deref(), card, Instant::now())?;
     match asked.name.as_str() {
         "bot_info" => other::bot_info(),
         "send" => send::send(world, asked),
@@ -90,6 +100,9 @@ pub(crate) fn perform(world: &mut World, asked: &Asked) -> Outcome {
         "get" => read::get(world, asked),
         "mget" => read::mget(world, asked),
         "list" => read::list(world, asked),
+        "resource" => files::resource(world, asked),
+        "upload_image" => files::upload_image(world, asked),
+        "upload_file" => files::upload_file(world, asked),
         "users" => other::users(world, asked),
         "chat" => other::chat(world, asked),
         _ => Err(Refused::because(99_991_301, "no such call")),

@@ -8,7 +8,18 @@ use crate::feishu::{message::Message, world::World};
 pub(super) fn get(world: &mut World, asked: &Asked) -> Outcome {
     let (message, chat) = target(world, asked.id())?;
     history(world, chat)?;
-    Ok(Done::Data(json!({"items": [message.item()]})))
+    let mut item = message.item();
+    // A card comes in a reduced form, unless it is asked for as it was sent.
+    if asked.query("card_msg_content_type") == Some("user_card_content") && message.kind() == "interactive" {
+        item["body"]["content"] = message.content().into();
+    }
+    let mut items = vec![item];
+    for child in message.forwarded.iter().filter_map(|id| world.message(id)) {
+        let mut item = child.item();
+        item["upper_message_id"] = message.id.as_str().into();
+        items.push(item);
+    }
+    Ok(Done::Data(json!({"items": items})))
 }
 
 pub(super) fn mget(world: &mut World, asked: &Asked) -> Outcome {
