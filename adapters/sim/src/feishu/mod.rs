@@ -56,7 +56,8 @@ use crate::{
     server::{self, Door, Owner, Tasks},
 };
 
-pub const APP_ID: &str = "cli_sim";
+/// Sixteen hexadecimal digits: official clients refuse others.
+pub const APP_ID: &str = "cli_5100a1b2c3d4e5f6";
 pub const APP_SECRET: &str = "sim-app-secret";
 pub const BOT_OPEN_ID: &str = "ou_bot";
 pub const BOT_NAME: &str = "watchfloor";

@@ -140,7 +140,7 @@ impl FeishuSim {
         // The address check wants its answer within a second.
         let deadline = self.shared.config.ack_deadline;
         let endpoint = Endpoint::new(url, self.shared.config.encrypt_key.clone(), deadline)?;
-        let challenge = format!("challenge-{}-\"quoted\"", self.shared.lines.change(Lines::next_id));
+        let challenge = format!("challenge-{}", self.shared.lines.change(Lines::next_id));
         let fault = self.shared.lines.change(|lines| lines.http.faults.pop_front());
         let token = if fault == Some(HttpFault::WrongToken) { "somebody-elses-token" } else { VERIFICATION_TOKEN };
         let check = json!({"challenge": challenge, "token": token, "type": "url_verification"});

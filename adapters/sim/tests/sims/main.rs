@@ -2,7 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
 mod feishu;
+mod feishu_calls;
+mod feishu_cards;
 mod feishu_link;
+mod feishu_messages;
+mod feishu_webhook;
 mod messages;
 mod model;
 mod slack_files;
