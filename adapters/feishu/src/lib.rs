@@ -1,4 +1,22 @@
-//! Feishu and Lark: one custom app as a channel.
+//! Feishu and Lark for watchfloor: long connection or signed HTTP requests in, message API out. It translates and decides
+//! nothing: whom to answer, what to say and how often to edit are the coordinator's.
 
-#[allow(dead_code, unused_imports, reason = "the adapter that sends it is built beside it")]
+mod adapter;
+mod api;
+mod call;
+mod config;
+mod errors;
+mod exchange;
+mod features;
+mod files;
+mod identity;
+mod names;
+mod outgoing;
+mod quota;
+mod receive;
 mod render;
+mod token;
+
+pub use adapter::FeishuAdapter;
+pub use api::BuildError;
+pub use config::{FeishuConfig, Now, Reconnect, ReplyMode, Transport};
