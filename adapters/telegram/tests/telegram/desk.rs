@@ -74,6 +74,7 @@ impl Desk {
 impl Deliver for Desk {
     async fn deliver(&self, inbound: Inbound) -> Result<Verdict, InboxError> {
         let text = inbound.text.clone();
+        assert!(!text.contains("boom"), "what always fails");
         self.came.lock().unwrap().push(inbound);
         let mut held = self.held.subscribe();
         let _ = held.wait_for(|word| word.is_none_or(|word| !text.contains(word))).await;
@@ -138,6 +139,24 @@ impl Bot {
         bot.start();
         bot.state(|state| *state == ChannelState::Connected).await;
         bot
+    }
+
+    /// The next process, with the same notes.
+    pub(crate) async fn again(self, change: impl FnOnce(&mut TelegramConfig)) -> Self {
+        let Self { telegram, notes, stop, mut running, .. } = self;
+        stop.cancel();
+        while running.join_next().await.is_some() {}
+        let mut config = config(&telegram.api_url(), notes.clone());
+        change(&mut config);
+        let adapter = Arc::new(TelegramAdapter::new(config).unwrap());
+        let (desk, stop, running) = Default::default();
+        let mut bot = Self { telegram, adapter, notes, desk, stop, running };
+        bot.start();
+        bot
+    }
+
+    pub(crate) fn figure(&self, name: &str) -> u64 {
+        self.adapter.figures().into_iter().find(|(known, _)| *known == name).unwrap().1
     }
 
     /// How receiving ended.

@@ -1,7 +1,15 @@
 //! The adapter against a loopback Telegram, told in Telegram's words.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the story")]
 
+mod bad_input;
+mod clicks;
 mod desk;
 mod files;
+mod gather;
+mod moved;
+mod polling;
+mod receiving;
 mod refusals;
 mod sending;
+mod threads;
+mod webhook;
