@@ -134,7 +134,8 @@ impl ChannelAdapter for FeishuAdapter {
     }
 
     fn figures(&self) -> Vec<(&'static str, u64)> {
-        vec![("calls_this_month", self.api.quota.this_month())]
+        let calls = ("calls_this_month", self.api.quota.this_month());
+        std::iter::once(calls).chain(self.receiver.figures()).collect()
     }
 
     fn measure(&self, body: &Body) -> usize {
