@@ -101,6 +101,11 @@ pub fn not_allowed(whom: &str) -> String {
     format!("I'm not allowed to answer you here. {whom} can change that.")
 }
 
+/// What a platform's command menu says of `/stop`.
+pub fn stop_command() -> String {
+    "End what I am doing for this conversation".into()
+}
+
 /// A click on a button whose question is closed, or that nobody knows.
 pub fn button_expired() -> String {
     "This button is no longer valid. Mention me in the thread if you still need what it was for.".into()

@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use tokio::sync::watch;
+use url::Url;
 use watchfloor_channel::{ChannelAdapter, ChannelId, ChannelState, Notes};
+use watchfloor_feishu::{FeishuAdapter, FeishuConfig, ReplyMode};
 use watchfloor_slack::{Now, SlackAdapter, SlackConfig, Transport};
+use watchfloor_telegram::{Intake, TelegramAdapter, TelegramConfig};
 
 use crate::{
     clock::SharedClock,
-    config::{self, ChannelConfig, Config, Platform, SlackMode},
+    config::{self, ChannelConfig, Config, FeishuMode, Platform, SlackMode, TelegramMode},
     coordinator::{
         access::{Access, DmPolicy, IdList, ThreadFollow},
         late::{Late, LatePolicy},
     },
     http::{ChannelHealth, Figures},
+    wording,
 };
 
 pub(crate) type Built = (ChannelConfig, Arc<dyn ChannelAdapter>);
@@ -26,12 +30,11 @@ pub(crate) fn adapters(config: &Config, clock: &SharedClock, notes: NotesOf<'_>)
     let mut adapters = Vec::new();
     for channel in config.channels.iter().filter(|channel| channel.missing().is_empty()) {
         let id = ChannelId::new(&channel.name);
+        let request_url = config.server.public_url.as_ref().and_then(|url| request_url(url, &channel.name));
         let adapter = match &channel.platform {
             Platform::Slack(config) => slack(id, config, clock),
-            Platform::Telegram(_) | Platform::Feishu(_) => {
-                let _ = notes(id);
-                continue;
-            }
+            Platform::Telegram(config) => telegram(notes(id.clone()), id, config, request_url),
+            Platform::Feishu(config) => feishu(notes(id.clone()), id, config, clock),
         };
         if let Some(adapter) = adapter.with_context(|| format!("channel {:?}", channel.name))? {
             adapters.push((channel.clone(), adapter));
@@ -55,6 +58,61 @@ fn slack(id: ChannelId, slack: &config::Slack, clock: &SharedClock) -> anyhow::R
         ..SlackConfig::new(id, transport, bot_token, slack.api_url.clone())
     };
     Ok(Some(Arc::new(SlackAdapter::new(config)?)))
+}
+
+/// Where a platform sends its requests for this channel.
+fn request_url(public_url: &Url, channel: &str) -> Option<Url> {
+    let mut url = public_url.clone();
+    url.path_segments_mut().ok()?.pop_if_empty().extend(["channels", channel, "events"]);
+    Some(url)
+}
+
+fn telegram(
+    notes: Arc<dyn Notes>,
+    id: ChannelId,
+    telegram: &config::Telegram,
+    request_url: Option<Url>,
+) -> anyhow::Result<Option<Arc<dyn ChannelAdapter>>> {
+    let Some(bot_token) = telegram.bot_token.clone() else { return Ok(None) };
+    let intake = match (telegram.mode, &telegram.secret_token) {
+        (TelegramMode::Polling, _) => Intake::Polling { poll_timeout: telegram.poll_timeout },
+        (TelegramMode::Webhook, Some(secret)) => Intake::Webhook { secret_token: secret.clone(), url: request_url },
+        (TelegramMode::Webhook, None) => return Ok(None),
+    };
+    let config = TelegramConfig {
+        inbound_deadline: telegram.inbound_deadline,
+        stop_description: wording::stop_command(),
+        ..TelegramConfig::new(id, intake, bot_token, telegram.api_url.clone(), notes)
+    };
+    Ok(Some(Arc::new(TelegramAdapter::new(config)?)))
+}
+
+fn feishu(
+    notes: Arc<dyn Notes>,
+    id: ChannelId,
+    feishu: &config::Feishu,
+    clock: &SharedClock,
+) -> anyhow::Result<Option<Arc<dyn ChannelAdapter>>> {
+    let Some((app_id, app_secret)) = feishu.app_id.clone().zip(feishu.app_secret.clone()) else { return Ok(None) };
+    let transport = match feishu.mode {
+        FeishuMode::Socket => watchfloor_feishu::Transport::LongConnection,
+        FeishuMode::Webhook => watchfloor_feishu::Transport::Webhook {
+            verification_token: feishu.verification_token.clone(),
+            encrypt_key: feishu.encrypt_key.clone(),
+        },
+    };
+    let clock = clock.clone();
+    let now = watchfloor_feishu::Now::new(move || clock.now_ms());
+    let config = FeishuConfig {
+        inbound_deadline: feishu.inbound_deadline,
+        reply_mode: match feishu.reply_mode {
+            config::ReplyMode::Auto => ReplyMode::Auto,
+            config::ReplyMode::Text => ReplyMode::Text,
+            config::ReplyMode::Card => ReplyMode::Card,
+        },
+        ..FeishuConfig::new(id, app_id, app_secret, feishu.base_url.clone(), transport, notes, now)
+    };
+    Ok(Some(Arc::new(FeishuAdapter::new(config)?)))
 }
 
 fn transport(slack: &config::Slack, clock: &SharedClock) -> Option<Transport> {

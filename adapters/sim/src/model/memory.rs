@@ -64,6 +64,11 @@ impl Memory {
         let branches = self.conversations.entry(identity).or_default();
         let fresh = Branch { messages: all.iter().take(kept).cloned().collect(), tools: tools.clone() };
 
+        // Two threads may ask the same at the same moment, and then their next requests differ.
+        if begins {
+            branches.push(fresh);
+            return Ok(());
+        }
         let extends = |branch: &&mut Branch| all.starts_with(&branch.messages);
         let (same_tools, other_tools): (Vec<_>, Vec<_>) =
             branches.iter_mut().filter(extends).partition(|branch| branch.tools == tools);
@@ -74,7 +79,7 @@ impl Memory {
         if !other_tools.is_empty() {
             return Err("the prefix changed: `tools` differ from the earlier request of this conversation".to_owned());
         }
-        if begins || branches.is_empty() {
+        if branches.is_empty() {
             branches.push(fresh);
             return Ok(());
         }
@@ -110,12 +115,17 @@ mod tests {
             memory.check(Seen::chat(&body, &body.to_string())).err().unwrap_or_default()
         };
         assert_eq!(ask(json!([system, user, reminder]), &tools), "");
-        assert_eq!(ask(json!([system, user, reminder]), &tools), "");
         assert_eq!(ask(json!([system, user, answer, again, reminder]), &tools), "");
         // Another thread begins with the same question.
         assert_eq!(ask(json!([system, user]), &tools), "");
         assert_eq!(ask(json!([system, user, say("assistant", "dunno"), again]), &tools), "");
         assert_eq!(ask(json!([system, user, answer, again, answer, again]), &tools), "");
+        // Two begin before either has an answer.
+        let other = say("user", "and why that?");
+        assert_eq!(ask(json!([system, other]), &tools), "");
+        assert_eq!(ask(json!([system, other]), &tools), "");
+        assert_eq!(ask(json!([system, other, say("assistant", "one"), again]), &tools), "");
+        assert_eq!(ask(json!([system, other, say("assistant", "two"), again]), &tools), "");
         // And these are faults.
         assert!(ask(json!([system, user, say("assistant", "Because"), again]), &tools).contains("messages[2]"));
         let more = json!([system, user, answer, again, answer, again, answer, again]);
@@ -126,7 +136,8 @@ mod tests {
     fn the_prefix_is_compared_byte_for_byte() {
         let mut memory = Memory::default();
         let first = r#"{"messages":[{"role":"user","content":"hi"}],"tools":[{"a":1,"b":2}]}"#;
-        let second = r#"{"messages":[{"role":"user","content":"hi"}],"tools":[{"b":2,"a":1}]}"#;
+        let second =
+            r#"{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"}],"tools":[{"b":2,"a":1}]}"#;
         let mut ask = |text: &str| memory.check(Seen::chat(&serde_json::from_str(text).unwrap(), text));
         assert_eq!(ask(first), Ok(()));
         assert!(ask(second).is_err());
