@@ -73,9 +73,9 @@ impl Api {
             Ok(address)
         };
         Ok(Self {
-            client: client(&config.api_url)?,
             methods: below(&[&secret])?,
             files: below(&["file", &secret])?,
+            client: client(&config.api_url)?,
             call_timeout: config.call_timeout,
             names: Names::new(),
         })
@@ -147,6 +147,8 @@ fn log(method: &str, error: &CallError) {
 }
 
 fn client(api_url: &Url) -> Result<Client, BuildError> {
+    // Without any, building a client would panic. One that is there stays.
+    let _ = ring::default_provider().install_default();
     let failed = |error: &dyn std::fmt::Display| BuildError::Client(error.to_string());
     let mut builder = Client::builder()
         .connect_timeout(CONNECT)
@@ -188,7 +190,7 @@ fn result_of(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
         return Err(CallError::Moved(chat));
     }
     if let Some(seconds) = answer.parameters.retry_after {
-        return Err(errors::rate_limited(Some(Duration::from_secs(seconds))));
+        return Err(errors::rate_limited(Some(Duration::from_secs(seconds.max(1)))));
     }
     let code = if answer.error_code == 0 { status.as_u16() } else { answer.error_code };
     Err(errors::from_description(code, &answer.description))
@@ -229,5 +231,74 @@ pub(crate) fn unreached(error: reqwest::Error) -> CallError {
         () if error.is_builder() => CallError::NotSent("the request can't be written".to_owned()),
         () if error.is_timeout() => CallError::Unclear("no answer in time".to_owned()),
         () => CallError::Unclear("the answer broke off".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use teloxide::payloads::{DeleteMessage, GetMe};
+    use watchfloor_channel::{ChannelId, ShortMemory};
+
+    use super::*;
+    use crate::Intake;
+
+    fn api(api_url: &str) -> Result<Api, BuildError> {
+        let (token, notes) = ("6000:secret/with?signs".into(), Arc::new(ShortMemory::default()));
+        let url = api_url.parse().unwrap();
+        Api::new(&TelegramConfig::new(ChannelId::new("telegram"), Intake::default(), token, url, notes))
+    }
+
+    fn answered(status: u16, answer: &Value) -> String {
+        match result_of(StatusCode::from_u16(status).unwrap(), answer.to_string().as_bytes()) {
+            Ok(result) => result.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn addresses_are_built_below_the_api_url_whatever_its_form() {
+        for (api_url, base) in [
+            ("http://127.0.0.1:8081", "http://127.0.0.1:8081"),
+            ("http://127.0.0.1:8081/", "http://127.0.0.1:8081"),
+            ("http://proxy.example/telegram", "http://proxy.example/telegram"),
+            ("http://proxy.example/telegram/", "http://proxy.example/telegram"),
+        ] {
+            let api = api(api_url).unwrap();
+            let method = join(&api.methods, [method_of(&GetMe::new()).as_str()]);
+            assert_eq!(method.as_str(), format!("{base}/bot6000:secret%2Fwith%3Fsigns/getMe"));
+            let file = join(&api.files, "documents/../../a file?.log".split('/'));
+            assert_eq!(file.as_str(), format!("{base}/file/bot6000:secret%2Fwith%3Fsigns/documents/a%20file%3F.log"));
+        }
+        assert!(matches!(api("mailto:ops@example.org"), Err(BuildError::ApiUrl)));
+        let delete = DeleteMessage::new(teloxide::types::ChatId(1), teloxide::types::MessageId(2));
+        assert_eq!(method_of(&delete), "deleteMessage");
+    }
+
+    #[test]
+    fn an_answer_is_read_by_what_it_says_and_a_broken_one_by_its_status() {
+        let wait = |seconds: Value| {
+            json!({"ok": false, "error_code": 429, "description": "Too Many Requests",
+            "parameters": {"retry_after": seconds}})
+        };
+        let moved = json!({"ok": false, "error_code": 400, "parameters": {"migrate_to_chat_id": -1_009}});
+        for (expected, status, answer) in [
+            ("{\"id\":1}", 200, json!({"ok": true, "result": {"id": 1}, "new": 1})),
+            ("Telegram asks to wait 7 s", 429, wait(json!(7))),
+            ("Telegram asks to wait 1 s", 429, wait(json!(0))),
+            ("Telegram asks to wait 10 s", 429, wait(json!("soon"))),
+            ("Telegram asks to wait 10 s", 429, wait(json!(-3))),
+            ("the group has moved to -1009", 400, moved),
+            ("no clear answer from Telegram: HTTP 502", 502, json!("Bad Gateway")),
+            ("no clear answer from Telegram: HTTP 500", 500, json!({"ok": false})),
+            ("no clear answer from Telegram: HTTP 200", 200, json!({"result": 1})),
+            ("Telegram could not be reached: HTTP 503", 503, json!([])),
+        ] {
+            assert_eq!(answered(status, &answer), expected, "{answer}");
+        }
+        let refused = answered(400, &json!({"ok": false, "description": null}));
+        assert!(refused.contains("http_400"), "{refused}");
     }
 }
