@@ -241,7 +241,7 @@ impl ChannelAdapter for TelegramAdapter {
     }
 
     fn mention(&self, person: &str) -> String {
-        render::mention(person, "")
+        render::mention(person, &self.api.names.of(person))
     }
 
     fn figures(&self) -> Vec<(&'static str, u64)> {

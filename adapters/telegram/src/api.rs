@@ -17,6 +17,7 @@ use watchfloor_channel::RefusalKind;
 use crate::{
     TelegramConfig,
     errors::{self, CallError},
+    names::Names,
 };
 
 const CONNECT: Duration = Duration::from_secs(5);
@@ -39,6 +40,8 @@ pub(crate) struct Api {
     methods: Url,
     files: Url,
     pub(crate) call_timeout: Duration,
+    /// Whoever receives tells them, whoever sends needs them.
+    pub(crate) names: Names,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +77,7 @@ impl Api {
             methods: below(&[&secret])?,
             files: below(&["file", &secret])?,
             call_timeout: config.call_timeout,
+            names: Names::new(),
         })
     }
 

@@ -8,6 +8,7 @@ mod errors;
 mod features;
 mod files;
 mod keyboard;
+mod names;
 mod outgoing;
 mod receive;
 mod render;

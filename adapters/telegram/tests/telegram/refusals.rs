@@ -1,10 +1,14 @@
 //! What becomes of each of Telegram's descriptions, call by call.
 
-use std::time::Duration;
+use std::{
+    io::{self, Write as _},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde_json::json;
-use watchfloor_channel::{Body, ChannelAdapter, MessageId, Operation, SendError, Sign};
-use watchfloor_sim::telegram::{ALICE, Fault, OPS};
+use watchfloor_channel::{Body, ChannelAdapter, FileRef, MessageId, Operation, SendError, Sign};
+use watchfloor_sim::telegram::{ALICE, BOT_TOKEN, Fault, OPS};
 
 use crate::desk::{Bot, conversation, named, number, outcome, question, world};
 
@@ -203,28 +207,48 @@ async fn a_post_whose_answer_holds_what_nobody_knows_yet_is_not_lost() {
     }
 }
 
+/// Everything that was written, whoever wrote it.
+#[derive(Clone, Default)]
+struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[tokio::test]
-async fn the_token_is_in_no_error_and_in_nothing_that_is_shown() {
-    // One that looks like a token, and one that does not.
-    for token in ["6000:AAanother-token_that_is_unknown_here", "bad token/with?signs#of<its>own"] {
+async fn the_token_is_in_no_error_and_in_no_log() {
+    let paper = Paper::default();
+    let writer = paper.clone();
+    let log = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
+    let _ = log.try_init();
+    // One that is good, one that looks so, and one that does not.
+    for token in [BOT_TOKEN, "6000:AAanother-token_that_is_unknown_here", "bad token/with?signs#of<its>own"] {
         let bot = Bot::idle(world(), |config| config.bot_token = token.into()).await;
-        let mut said = vec![format!("{:?}", bot.adapter)];
-        said.push(format!("{:?}", bot.post(OPS, "", "looking …").await.unwrap_err()));
-        let file = watchfloor_channel::FileRef {
-            id: "BQAC".into(),
-            name: "a.log".into(),
-            media_type: "text/plain".into(),
-            bytes: 1,
-            url: None,
-        };
-        said.push(format!("{:?}", bot.adapter.fetch(&conversation(OPS, ""), &file, 10).await.unwrap_err()));
+        let file = FileRef { id: "BQAC".into(), name: "a.log".into(), media_type: String::new(), bytes: 1, url: None };
+        let write = |said: String| writeln!(paper.clone(), "{said}").unwrap();
+        write(format!("{:?}", bot.adapter));
+        write(format!("{:?}", bot.post(OPS, "", "looking …").await));
+        write(format!("{:?}", bot.adapter.fetch(&conversation(OPS, ""), &file, 10).await));
+        for fault in [Fault::DropResponse, Fault::HtmlPage(404), Fault::Garbage] {
+            bot.telegram.fault("sendChatAction", fault);
+            write(format!("{:?}", bot.adapter.typing(&conversation(OPS, "")).await));
+        }
         bot.telegram.stop().await;
         let error = bot.adapter.typing(&conversation(OPS, "")).await.unwrap_err();
-        said.extend([format!("{error:?}"), error.to_string()]);
-        for text in &said {
-            for secret in [token, "another-token", "signs", "bot6000"] {
-                assert!(!text.contains(secret), "{text}");
-            }
+        write(format!("{error} {error:?}"));
+    }
+    let written = String::from_utf8_lossy(&paper.0.lock().unwrap()).into_owned();
+    assert!(written.contains("Telegram refused a call"), "{written}");
+    for line in written.lines() {
+        for secret in ["AAsimulated", "AAanother", "with?signs", "with%3Fsigns", "bot6000"] {
+            assert!(!line.contains(secret), "{line}");
         }
     }
 }
