@@ -94,9 +94,6 @@ async fn the_python_bot_takes_every_refusal_for_what_it_is() {
     let env = [("API_URL", api_url.as_str()), ("TOKEN", BOT_TOKEN), ("ROOM", &room), ("FORUM", &forum)];
     let env = [env.as_slice(), &[("GROUP", group.as_str()), ("PERSON", &bob), ("HERS", &hers)]].concat();
     let reports = Judge::python("telegram_refusals.py", &env).reports().await;
-    for report in &reports {
-        println!("{report}");
-    }
     let bad = |step: &str, text: &str| json!({"step": step, "error": "BadRequest", "text": text});
     let wanted = [
         bad(
@@ -120,6 +117,16 @@ async fn the_python_bot_takes_every_refusal_for_what_it_is() {
         json!({"step": "flood", "error": "RetryAfter", "wait": 30}),
     ];
     agree(&reports[..wanted.len()], &wanted);
+    // These texts are the client's own.
+    let rest = reports[wanted.len()..].iter().map(|report| json!([report["step"], report["error"]]));
+    let classes = [
+        json!(["a gateway", "NetworkError"]),
+        json!(["a second poller", "Conflict"]),
+        json!(["a lost answer", "NetworkError"]),
+        json!(["a wrong token", "InvalidToken"]),
+    ];
+    assert_eq!(rest.collect::<Vec<_>>(), classes);
+    assert_eq!(telegram.commands().len(), 1, "the lost answer was of a call that took effect");
 }
 
 #[tokio::test]

@@ -22,6 +22,16 @@ pub(crate) struct Rates {
 struct Flood {
     until: Instant,
     wait: Duration,
+    /// Whether a refusal has told the wait: who calls before it is over is early.
+    told: bool,
+}
+
+/// A refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) seconds: u64,
+    /// The caller had been told to wait, and did not.
+    pub(crate) early: bool,
 }
 
 impl Rates {
@@ -29,18 +39,21 @@ impl Rates {
         Self { enforced, chats: HashMap::new(), all: VecDeque::new(), floods: HashMap::new() }
     }
 
-    /// The chat refuses everything for this long.
+    /// The chat refuses the next call that comes within this time, and tells as long a wait.
     pub(crate) fn flood(&mut self, chat: i64, wait: Duration, now: Instant) {
-        self.floods.insert(chat, Flood { until: now + wait, wait });
+        self.floods.insert(chat, Flood { until: now + wait, wait, told: false });
     }
 
-    /// Takes one message or edit out of the budgets, or tells the whole seconds to wait.
-    pub(crate) fn spend(&mut self, chat: i64, now: Instant) -> Result<(), u64> {
+    /// Takes one message or edit out of the budgets, or tells how long to wait.
+    pub(crate) fn spend(&mut self, chat: i64, now: Instant) -> Result<(), Wait> {
         if let Some(flood) = self.floods.get_mut(&chat) {
             if now < flood.until {
-                flood.wait = (flood.wait * 2).min(LONGEST);
+                let early = std::mem::replace(&mut flood.told, true);
+                if early {
+                    flood.wait = (flood.wait * 2).min(LONGEST);
+                }
                 flood.until = now + flood.wait;
-                return Err(whole(flood.wait));
+                return Err(Wait { seconds: whole(flood.wait), early });
             }
             self.floods.remove(&chat);
         }
@@ -62,8 +75,8 @@ impl Rates {
             Some(wait) => {
                 // Told in whole seconds: who waits exactly that long passes.
                 let wait = Duration::from_secs(whole(wait));
-                self.floods.insert(chat, Flood { until: now + wait, wait });
-                Err(wait.as_secs())
+                self.floods.insert(chat, Flood { until: now + wait, wait, told: true });
+                Err(Wait { seconds: wait.as_secs(), early: false })
             }
             None => {
                 own.push_back(now);
@@ -92,6 +105,14 @@ mod tests {
     const GROUP: i64 = -4001;
     const PERSON: i64 = 5001;
 
+    fn first(seconds: u64) -> Result<(), Wait> {
+        Err(Wait { seconds, early: false })
+    }
+
+    fn early(seconds: u64) -> Result<(), Wait> {
+        Err(Wait { seconds, early: true })
+    }
+
     #[test]
     fn a_burst_passes_and_then_a_second_must_pass_between_messages() {
         let mut rates = Rates::new(true);
@@ -99,7 +120,7 @@ mod tests {
         let at = |ms| start + Duration::from_millis(ms);
         let answers = [0, 10, 20, 30, 2000, 6031].map(|ms| rates.spend(PERSON, at(ms)));
         // The fourth comes too early, and so does who doesn't wait.
-        assert_eq!(answers, [Ok(()), Ok(()), Ok(()), Err(3), Err(6), Err(12)]);
+        assert_eq!(answers, [Ok(()), Ok(()), Ok(()), first(3), early(6), early(12)]);
         assert_eq!(rates.spend(PERSON, at(6031 + 12_000)), Ok(()));
         assert_eq!(rates.spend(5002, at(30)), Ok(()));
     }
@@ -112,7 +133,7 @@ mod tests {
             assert_eq!(rates.spend(GROUP, start + Duration::from_secs(second)), Ok(()));
             assert_eq!(rates.spend(PERSON, start + Duration::from_secs(second)), Ok(()));
         }
-        assert_eq!(rates.spend(GROUP, start + Duration::from_secs(20)), Err(40));
+        assert_eq!(rates.spend(GROUP, start + Duration::from_secs(20)), first(40));
         assert_eq!(rates.spend(PERSON, start + Duration::from_secs(20)), Ok(()));
         assert_eq!(rates.spend(GROUP, start + Duration::from_secs(60)), Ok(()));
     }
@@ -130,8 +151,10 @@ mod tests {
         let mut rates = Rates::new(false);
         let now = Instant::now();
         rates.flood(GROUP, Duration::from_secs(2), now);
-        assert_eq!(rates.spend(GROUP, now + Duration::from_secs(1)), Err(4));
-        assert_eq!(rates.spend(PERSON, now), Ok(()));
-        assert_eq!(rates.spend(GROUP, now + Duration::from_secs(5)), Ok(()));
+        let seconds = |n| now + Duration::from_secs(n);
+        assert_eq!(rates.spend(GROUP, seconds(1)), first(2));
+        assert_eq!(rates.spend(GROUP, seconds(2)), early(4));
+        assert_eq!(rates.spend(PERSON, seconds(2)), Ok(()));
+        assert_eq!(rates.spend(GROUP, seconds(6)), Ok(()));
     }
 }

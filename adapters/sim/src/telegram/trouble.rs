@@ -59,7 +59,8 @@ impl TelegramSim {
         self.shared.world.change(|world| world.updates.skip_ids(number));
     }
 
-    /// The chat refuses messages and edits with 429 for so long; who calls early makes it longer.
+    /// The chat refuses its next message or edit, if it comes within this time, and tells as long a wait. Who calls before the
+    /// wait is over doubles it, and is complained about.
     pub fn flood(&self, chat: i64, seconds: u64) {
         let wait = Duration::from_secs(seconds);
         self.shared.world.change(|world| world.rates.flood(chat, wait, Instant::now()));

@@ -89,9 +89,10 @@ async fn a_flooded_chat_refuses_alone_and_longer_under_calls() {
     let ours = bot.say(OPS, "one").await;
     sim.flood(OPS, 100);
     let edit = json!({"chat_id": OPS, "message_id": ours, "text": "two"});
-    assert_eq!(bot.refused("editMessageText", edit.clone()).await, "429 Too Many Requests: retry after 200");
+    assert_eq!(bot.refused("editMessageText", edit.clone()).await, "429 Too Many Requests: retry after 100");
     let (_, body) = bot.call("editMessageText", edit).await;
-    assert_eq!(body["parameters"], json!({"retry_after": 400}));
+    assert_eq!(body["parameters"], json!({"retry_after": 200}));
+    assert_eq!(sim.complaints(), [format!("sent to {OPS} before the wait was over")]);
     bot.say(watchfloor_sim::telegram::SMALL_GROUP, "elsewhere").await;
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     args::{Args, integer},
+    rates::Wait,
     world::World,
 };
 
@@ -78,9 +79,12 @@ fn chat_id(args: &Args) -> Result<i64, Refused> {
 
 /// Flood control for messages and edits.
 fn spend(world: &mut World, chat: i64) -> Result<(), Refused> {
-    world.rates.spend(chat, Instant::now()).map_err(|wait| {
-        let mut refused = Refused::new(429, &format!("Too Many Requests: retry after {wait}"));
-        refused.parameters = Some(json!({"retry_after": wait}));
+    world.rates.spend(chat, Instant::now()).map_err(|Wait { seconds, early }| {
+        if early {
+            world.complaints.push(format!("sent to {chat} before the wait was over"));
+        }
+        let mut refused = Refused::new(429, &format!("Too Many Requests: retry after {seconds}"));
+        refused.parameters = Some(json!({"retry_after": seconds}));
         refused
     })
 }
