@@ -15,6 +15,7 @@ mod looks;
 mod message;
 mod methods;
 mod people;
+mod post;
 mod rates;
 mod trouble;
 mod updates;
@@ -28,7 +29,7 @@ pub use self::{
     faults::Fault,
     files::{Served, SimFile},
     message::{Author, Message, Version},
-    people::Post,
+    post::Post,
     webhook::WebhookAnswer,
     world::{Action, Call},
 };
