@@ -75,6 +75,9 @@ impl Receiver {
         let mut trouble = Trouble::new(&self.config, state, stop.clone());
         let known = stop.run_until_cancelled(sign_in::until_known(&self.api, &mut trouble)).await;
         let Some(me) = known.transpose()?.flatten() else { return Ok(()) };
+        if !me.1 {
+            warn!(channel.id = %self.config.id, "{}", doctor::PRIVACY);
+        }
         if let Err(error) = self.rooms.load().await {
             warn!(channel.id = %self.config.id, %error, "which groups have moved is not known yet");
         }

@@ -24,6 +24,9 @@ const OFFSET: &str = "offset";
 const LIMIT: usize = 100;
 /// What is being written when we are asked to stop may still come to its end.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+/// After a week without updates their numbers begin anew, perhaps below what we have confirmed. By then there is nothing left
+/// that could come twice.
+const QUIET: Duration = Duration::from_secs(6 * 24 * 60 * 60);
 /// An empty answer that comes faster than this was not waited for.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
@@ -38,6 +41,7 @@ pub(crate) async fn run(
         shared: shared.clone(),
         fresh: None,
         offset: None,
+        latest: Instant::now(),
         line: Line::default(),
         gather: Gather::new(shared.config.gather),
     };
@@ -57,6 +61,8 @@ struct Poller {
     /// Replaces the channel's own connections once one of them hung.
     fresh: Option<Api>,
     offset: Option<i64>,
+    /// When there was something to tell.
+    latest: Instant,
     line: Line,
     /// With the ids of the updates.
     gather: Gather<i64>,
@@ -82,7 +88,14 @@ impl Poller {
                     trouble.is_over();
                     let in_vain = batch.is_empty() && !wait.is_zero() && asked.elapsed() < AT_ONCE;
                     wait = poll_timeout;
+                    if !batch.is_empty() {
+                        self.latest = Instant::now();
+                    }
                     for update in batch {
+                        // The rest comes again.
+                        if self.shared.stop.is_cancelled() {
+                            break;
+                        }
                         self.take(update).await?;
                     }
                     self.take_due().await?;
@@ -108,7 +121,7 @@ impl Poller {
 
     async fn poll(&self, wait: Duration) -> Result<Vec<Value>, CallError> {
         let mut request = json!({"limit": LIMIT, "timeout": wait.as_secs(), "allowed_updates": updates::KINDS});
-        if let Some(offset) = self.offset {
+        if let Some(offset) = self.offset.filter(|_| self.latest.elapsed() < QUIET) {
             request["offset"] = offset.into();
         }
         let api = self.fresh.as_ref().unwrap_or(&self.shared.api);

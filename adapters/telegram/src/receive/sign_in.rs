@@ -1,10 +1,9 @@
 //! Who we are, as Telegram knows us. Nothing can be read before: a mention is compared with it.
 
 use serde_json::json;
-use tracing::warn;
 use watchfloor_channel::Refusal;
 
-use super::{doctor, text_in::Own, trouble::Trouble, updates::User};
+use super::{text_in::Own, trouble::Trouble, updates::User};
 use crate::{api::Api, errors::CallError};
 
 pub(crate) async fn me(api: &Api) -> Result<User, CallError> {
@@ -21,9 +20,6 @@ pub(crate) async fn until_known(api: &Api, trouble: &mut Trouble<'_>) -> Result<
         match me(api).await {
             Ok(me) => {
                 let reads_all = me.can_read_all_group_messages != Some(false);
-                if !reads_all {
-                    warn!("{}", doctor::PRIVACY);
-                }
                 return Ok(Some((Own { id: me.id, username: me.username.unwrap_or_default() }, reads_all)));
             }
             Err(error) => {

@@ -239,8 +239,8 @@ impl Message {
 
 /// What an update is, for one log line a kind.
 pub(crate) fn kind_of(update: &Value) -> String {
-    let fields = update.as_object().into_iter().flat_map(|fields| fields.keys());
-    fields.filter(|name| *name != "update_id").next().cloned().unwrap_or_else(|| "nothing".to_owned())
+    let mut fields = update.as_object().into_iter().flat_map(|fields| fields.keys());
+    fields.find(|name| *name != "update_id").cloned().unwrap_or_else(|| "nothing".to_owned())
 }
 
 /// Takes what fits and the default for what doesn't.

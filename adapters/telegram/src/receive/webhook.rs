@@ -32,6 +32,8 @@ const SECRET: &str = "x-telegram-bot-api-secret-token";
 const LONGEST_BODY: usize = 4 * 1024 * 1024;
 /// Telegram waits about a minute.
 const VERDICT: Duration = Duration::from_secs(25);
+/// Updates that may wait for the store. Further ones are left for Telegram to bring again.
+const WAITING: usize = 1_000;
 /// Requests at the same time: the pieces of a paste must not wait for each other.
 const CONNECTIONS: u8 = 20;
 /// One line in this time about requests that aren't believed: anybody can send them.
@@ -153,6 +155,9 @@ impl Door {
         };
         // Not signed in yet, or about to end: Telegram brings it again.
         let Some(shared) = self.shared() else { return status(StatusCode::SERVICE_UNAVAILABLE) };
+        if shared.deliveries.len() >= WAITING {
+            return status(StatusCode::SERVICE_UNAVAILABLE);
+        }
         let (tell, told) = oneshot::channel();
         // The request may end before its delivery; then Telegram brings the update again and learns nothing new.
         shared.deliveries.clone().spawn({

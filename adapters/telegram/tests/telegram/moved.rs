@@ -17,6 +17,8 @@ async fn the_conversation_moves_along() {
     let here = conversation(SMALL_GROUP, &format!("m{question}"));
     let answer = bot.post(SMALL_GROUP, &here.thread, "It is the pool.").await.unwrap();
     assert_eq!(answer.room, new.to_string());
+    // The question stayed behind: its number means another message here.
+    assert_eq!(bot.telegram.message(new, number(&answer)).reply_to, None);
     bot.telegram.reply(ALICE, new, number(&answer), "since when?").await;
     let other = bot.telegram.say(ALICE, new, "@ops_bot something else").await;
     let came = bot.desk.inbound(3).await;
