@@ -3,7 +3,7 @@
 
 use watchfloor_channel::text::blocks::{Block, List, Looks, Run, Span, Table, runs};
 
-use super::escape::Dialect;
+use super::escape::{self, Dialect};
 
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
@@ -131,7 +131,8 @@ impl<'a> Flow<'a> {
     fn end_markdown(&mut self) {
         let markdown = std::mem::take(&mut self.out);
         if !markdown.trim_matches(|c: char| c == '>' || c.is_whitespace()).is_empty() {
-            self.pieces.push(Piece::Markdown(markdown.trim_end().to_owned()));
+            // Once more over the whole: a tag may have begun on one line and gone on on the next.
+            self.pieces.push(Piece::Markdown(escape::without_mentions(markdown.trim_end())));
         }
         self.owed = 0;
         self.bullet = false;

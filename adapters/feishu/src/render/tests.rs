@@ -1,6 +1,9 @@
 //! Examples, then the laws: Feishu can read it, nobody is notified, no word is lost, and what is measured is what is sent.
 
-use proptest::prelude::*;
+use proptest::{
+    prelude::*,
+    test_runner::{TestCaseError, TestRunner},
+};
 use watchfloor_channel::text::split_within;
 
 use super::*;
@@ -116,6 +119,7 @@ fn a_model_can_notify_nobody() {
         "<\u{2060}at id=all><\u{2060}/at> <\u{2060} AT user_id=\"all\"> <atlas>",
         "&#60;at id=all&#62;&#60;/at&#62; &#60; AT user_id=\"all\"&#62; &#60;atlas&#62;",
     )]);
+    assert_eq!(nodes("<<br>at id=all>"), ["md: <\u{2060}\nat id=all>"]);
     assert_eq!(nodes("```\n<at id=all>\n```"), ["code_block: <\u{2060}at id=all>"]);
     assert_eq!(card("`<at id=all>`"), "`<\u{2060}at id=all>`");
     let text = Content::markdown("**<at user_id=\"all\">** \u{E000}ou_1\u{E001}", Form::Text);
@@ -183,11 +187,12 @@ fn nothing_to_show_is_known_as_blank() {
 #[test]
 fn a_long_answer_is_cut_by_the_bytes_of_its_json() {
     for form in [Form::Post, Form::Card] {
-        for text in ["错误率上升。".repeat(2_000), "\"\\<*".repeat(8_000), TABLE.repeat(700)] {
+        let limits = Limits { text: 4_000, bytes: 4_000, ..form.limits() };
+        for text in ["错误率上升。".repeat(300), "\"\\<*".repeat(1_200), TABLE.repeat(100)] {
             let measure = |part: &str| Content::markdown(part, form).size();
-            let parts = split_within(&text, &form.limits(), measure);
+            let parts = split_within(&text, &limits, measure);
             assert!(parts.len() > 1);
-            assert!(parts.iter().all(|part| form.limits().hold(&measure(part)) && measure(part).text > 0));
+            assert!(parts.iter().all(|part| limits.hold(&measure(part)) && measure(part).text > 0));
         }
     }
 }
@@ -265,28 +270,50 @@ fn mentions(text: &str) -> bool {
     })
 }
 
+/// Feishu can read it, and nobody is notified.
+fn harmless(text: &str) -> Result<(), TestCaseError> {
+    for form in [Form::Post, Form::Card, Form::Text] {
+        for content in [Content::markdown(text, form), Content::plain(&escape::without_tokens(text), form)] {
+            let mut found = Vec::new();
+            strings(&json(&content), &mut found);
+            for text in &found {
+                prop_assert!(!mentions(text), "{text:?}");
+                let controls = text.contains(['\u{202e}', '\0', '\r', '\u{E000}', '\u{E001}']);
+                prop_assert!(!controls);
+            }
+            prop_assert!(content.is_blank() || content.size().bytes == content.json.len());
+            prop_assert!(!content.json.contains("\"tag\":\"at\""));
+        }
+    }
+    Ok(())
+}
+
+/// The same law for as long as it is told to hold, on whatever bytes come.
+#[test]
+#[ignore = "runs for WATCHFLOOR_FUZZ_SECONDS"]
+fn fuzz_the_renderer() {
+    let seconds = std::env::var("WATCHFLOOR_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(5);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(seconds);
+    let bytes =
+        prop::collection::vec(any::<u8>(), 0..400).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = prop::collection::vec(prop_oneof![3 => anything(), 1 => bytes], 1..4).prop_map(|texts| texts.concat());
+    while std::time::Instant::now() < end {
+        let mut runner =
+            TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) });
+        runner.run(&text, |text| harmless(&text)).unwrap();
+    }
+}
+
 proptest! {
     #[test]
     fn feishu_can_read_any_text_and_notifies_nobody(text in anything()) {
-        for form in [Form::Post, Form::Card, Form::Text] {
-            for content in [Content::markdown(&text, form), Content::plain(&escape::without_tokens(&text), form)] {
-                let mut found = Vec::new();
-                strings(&json(&content), &mut found);
-                for text in &found {
-                    prop_assert!(!mentions(text), "{text:?}");
-                    let controls = text.contains(['\u{202e}', '\0', '\r', '\u{E000}', '\u{E001}']);
-                    prop_assert!(!controls);
-                }
-                prop_assert!(content.is_blank() || content.size().bytes == content.json.len());
-                prop_assert!(!content.json.contains("\"tag\":\"at\""));
-            }
-        }
+        harmless(&text)?;
     }
 
     #[test]
     fn no_word_is_lost(parts in prop::collection::vec(prop::sample::select(vec![
-        "word", " ", "**", "*", "_", "~~x~~", "`", "> ", "- ", "1. ", "# ", "\n", "\n\n", "    ", "- [ ] ", "\\", "|", "<",
-        "| a | b |\n|---|---|\n| word | [word](https://e.org) |\n",
+        "word", " ", "**", "*", "_", "~~x~~", "`x", "> ", "- ", "1. ", "# ", "\n", "\n\n", "    ", "- [ ] ", "\\", "|", "<",
+        "| a | b |\n|---|---|\n| word | [word](https://e.org) |\n\n",
     ]), 0..60)) {
         let text = parts.concat();
         for form in [Form::Post, Form::Card, Form::Text] {
@@ -301,4 +328,41 @@ proptest! {
             prop_assert_eq!(element["content"].as_str().unwrap().matches("```").count() % 2, 0, "{}", element);
         }
     }
+}
+
+proptest! {
+    // Cutting is slow without optimisation.
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn parts_say_in_order_what_the_whole_says(words in prop::collection::vec("[a-z]{1,9}( \\*\\*b\\*\\*| `c`|\n\n|\n- |, <|\n> )?", 0..60)) {
+        let text = words.join(" ");
+        for form in [Form::Post, Form::Card] {
+            let limits = Limits { text: 400, bytes: 400, ..form.limits() };
+            let mut said = Vec::new();
+            for part in split_within(&text, &limits, |part| Content::markdown(part, form).size()) {
+                let content = Content::markdown(&part, form);
+                prop_assert!(limits.hold(&content.size()), "{:?}", content);
+                said.extend(said_in(&content));
+            }
+            prop_assert_eq!(said, said_in(&Content::markdown(&text, form)));
+        }
+    }
+}
+
+/// The words of the answer itself.
+fn said_in(content: &Content) -> Vec<String> {
+    let json = json(content);
+    let mut found = Vec::new();
+    match content.form {
+        Form::Card => json["body"]["elements"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .for_each(|element| strings(&element["content"], &mut found)),
+        _ => json["zh_cn"]["content"].as_array().unwrap().iter().for_each(|node| strings(&node[0]["text"], &mut found)),
+    }
+    let text = found.join(" ").replace("<br>", " ").replace("&#60;", "<");
+    let words = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
+    words.filter(|word| !word.is_empty()).collect()
 }
