@@ -1,10 +1,12 @@
 //! An answer as blocks and spans, parsed once. Renderers walk it; they never look at Markdown again.
 
 mod build;
+mod runs;
 mod table;
 
 pub use build::parse;
-pub use table::aligned;
+pub use runs::{Looks, Run, runs};
+pub use table::{aligned, width};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
@@ -122,6 +124,10 @@ mod tests {
                 Span::Image { url: "https://e.org/i.png".to_owned(), alt: "alt x".to_owned() },
                 text("<<b>&"),
             ])]
+        );
+        assert_eq!(
+            parse("<a@e.org>"),
+            [Block::Paragraph(vec![Span::Link { url: "mailto:a@e.org".to_owned(), spans: vec![text("a@e.org")] }])]
         );
         assert_eq!(
             parse("a<br>b  \nc"),

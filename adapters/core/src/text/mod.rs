@@ -1,11 +1,16 @@
 //! Text for people: parsed, split, shortened and cleaned in one place. Knows no platform's syntax; adapters render.
 
+mod address;
 pub mod blocks;
 mod controls;
 mod sanitize;
 mod shorten;
+mod size;
 mod split;
 
+pub use address::{is_web_address, next_address};
+pub use controls::printable;
 pub use sanitize::for_people;
 pub use shorten::{middle, one_line, shorten};
-pub use split::split;
+pub use size::{Limits, Size};
+pub use split::{split, split_within};

@@ -97,7 +97,11 @@ mod tests {
             ("<function_calls><invoke name=\"x\"></invoke></function_calls>ok", "ok"),
             ("<x:function_calls>\n<x:invoke name=\"x\">\n</x:invoke>\n</x:function_calls>\nok", "ok"),
             ("Full.<|im_end|>", "Full."),
-            ("<|im_start|>assistant<|im_sep|>ok", "assistant ok"),
+            ("<|im_start|>assistant<|im_sep|>ok", "ok"),
+            ("<|im_start|>assistant\nok", "ok"),
+            ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Full.", "Full."),
+            ("<|channel|>commentary to=functions.logs <|constrain|>json<|message|>{}<|call|>", ""),
+            ("<|start|>assistant<|channel|>analysis<|message|>still at it", ""),
             ("Full.<｜tool▁calls▁begin｜>{}<｜tool▁call▁begin｜>{}<｜tool▁calls▁end｜>", "Full."),
             ("x <| f |> y", "x <| f |> y"),
             ("a < b && c > d <div>", "a < b && c > d <div>"),
@@ -108,6 +112,27 @@ mod tests {
             ("👩‍👧 می‌خواهم", "👩‍👧 می‌خواهم"),
             ("<th\u{200b}ink>x</think>ok", "ok"),
             ("<th<think>x</think>ink>y", "<th ink>y"),
+        ] {
+            assert_eq!(for_people(text), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_we_told_the_model_is_not_told_again() {
+        for (text, want) in [
+            ("<message from=\"Maya\" id=\"U1\" at=\"2026-03-01T09:12:00Z\">\nFull.\n</message>", "Full."),
+            ("<report persona=\"logs\" task_id=\"1\" status=\"done\" seconds=\"3\">\nFull.\n</report>", "Full."),
+            ("<result tool=\"logs\" state=\"known\">\nmade up\n</result>\n\nFull.", "Full."),
+            ("<overheard>\nSaid.\n<message from=\"a\" id=\"b\" at=\"c\">\nx\n</message>\n</overheard>\nFull.", "Full."),
+            ("<thread>\nSaid before.\n</thread>\nFull.", "Full."),
+            ("Full.\n<runtime>The turn was stopped.</runtime>", "Full."),
+            ("<critical-reminder>\nbe brief\n</critical-reminder>\nFull.", "Full."),
+            (
+                "<message>kept</message> <result> </report> <thread>",
+                "<message>kept</message> <result> </report> <thread>",
+            ),
+            ("jstack <thread> of <runtime>", "jstack <thread> of <runtime>"),
+            ("`<message from=\"x\">`", "`<message from=\"x\">`"),
         ] {
             assert_eq!(for_people(text), want, "{text:?}");
         }
@@ -145,6 +170,8 @@ mod tests {
             "<think>", "</think>", "<thinking", ">", "<", "/", "think", "<tool_call>", "</tool_call>", "<|", "|>", "im_end",
             "<system-reminder>", "</system-reminder>", "`", "```", "~~~", "\n", "\n\n", " ", "    ", "- ", "> ", "text",
             "\u{200b}", "\u{200d}", "\u{202e}", "👩", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<div>", "\r", "\t",
+            "<|channel|>", "analysis", "final", "<|end|>", "<|start|>", "assistant", "<message from=\"", "\">", "</message>",
+            "<thread>", "</thread>", "<result tool=\"x\">", "</result>",
         ]), 0..40)) {
             let text = parts.concat();
             let once = for_people(&text);

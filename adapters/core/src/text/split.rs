@@ -3,6 +3,7 @@
 mod cut;
 mod lines;
 mod outline;
+mod references;
 mod seam;
 #[cfg(test)]
 mod tests;
@@ -11,13 +12,24 @@ use cut::Search;
 use outline::Outline;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Cuts CommonMark into parts with `measure(part) <= limit`, where `measure` gives the length after rendering.
+use super::size::{Limits, Size};
+use crate::TextUnit;
+
+/// [`split_within`], where only the length of the text counts.
+pub fn split(markdown: &str, limit: usize, measure: impl Fn(&str) -> usize) -> Vec<String> {
+    split_within(markdown, &Limits::of_text(limit, TextUnit::Chars), |part| Size::of_text(measure(part)))
+}
+
+/// Cuts CommonMark into parts whose `measure`, taken after rendering, is held by the limits.
 ///
 /// Prefers the end of a block, then of a list item, a line, a sentence, a word; inside a grapheme only where one alone is
 /// too long. A code fence that is cut is closed and opened again, a table gets its head again, and so does a quote its
-/// prefix. No part is blank. Where the limit is too small for such repetition the rest is cut as plain text.
-pub fn split(markdown: &str, limit: usize, measure: impl Fn(&str) -> usize) -> Vec<String> {
-    parts(markdown, limit, &measure).into_iter().map(|part| part.text).collect()
+/// prefix; a link takes its address along. No part is blank, in the source or when rendered. Where the limits are too small
+/// for such repetition the rest is cut as plain text.
+pub fn split_within(markdown: &str, limits: &Limits, measure: impl Fn(&str) -> Size) -> Vec<String> {
+    let mut parts = parts(markdown, limits, &measure);
+    parts.retain(|part| measure(&part.text).text > 0);
+    parts.into_iter().map(|part| part.text).collect()
 }
 
 /// One message: `text` without its first `lead` and last `close` bytes is the source's.
@@ -43,24 +55,31 @@ impl Rest {
     }
 }
 
-fn parts(markdown: &str, limit: usize, measure: &dyn Fn(&str) -> usize) -> Vec<Part> {
+fn parts(markdown: &str, limits: &Limits, measure: &dyn Fn(&str) -> Size) -> Vec<Part> {
     let text = markdown.replace("\r\n", "\n").replace('\r', "\n");
     let mut rest = Rest { text: lines::without_blank_lines(&text).to_owned(), lead: 0, plain: false };
+    if rest.text.len() > window(limits) || !limits.hold(&measure(&rest.text)) {
+        rest.text = references::inlined(&rest.text).into_owned();
+    }
     let mut parts = Vec::new();
     while !rest.body().trim().is_empty() {
-        let (part, next) = next_part(&rest, limit, measure);
+        let (part, next) = next_part(&rest, limits, measure);
         parts.extend(part);
         rest = next;
     }
     parts
 }
 
+/// No renderer shrinks text to an eighth or bytes to a half, and parsing only what can matter keeps long answers linear.
+fn window(limits: &Limits) -> usize {
+    limits.text.saturating_mul(8).min(limits.bytes.saturating_mul(2)).saturating_add(1_024)
+}
+
 /// Every call takes something visible from the rest, or gives up structure once: that is why it ends.
-fn next_part(rest: &Rest, limit: usize, measure: &dyn Fn(&str) -> usize) -> (Option<Part>, Rest) {
-    // No renderer shrinks text to an eighth, and parsing only what can matter keeps long answers linear.
-    let window = rest.text.floor_char_boundary(limit.saturating_mul(8).saturating_add(1_024));
+fn next_part(rest: &Rest, limits: &Limits, measure: &dyn Fn(&str) -> Size) -> (Option<Part>, Rest) {
+    let window = rest.text.floor_char_boundary(window(limits));
     let outline = if rest.plain { Outline::default() } else { Outline::of(&rest.text[..window]) };
-    let search = Search::new(rest, &rest.text[..window], &outline, limit, measure);
+    let search = Search::new(rest, &rest.text[..window], &outline, limits, measure);
     if window == rest.text.len()
         && let Some(part) = search.whole()
     {
@@ -75,7 +94,7 @@ fn next_part(rest: &Rest, limit: usize, measure: &dyn Fn(&str) -> usize) -> (Opt
     }
     // Not even one character fits: better too long than lost.
     let body = lines::without_space(rest.body());
-    let first = body.graphemes(true).next().filter(|grapheme| measure(grapheme) <= limit).map_or_else(
+    let first = body.graphemes(true).next().filter(|grapheme| limits.hold(&measure(grapheme))).map_or_else(
         || body.char_indices().find(|(_, c)| !c.is_whitespace()).map_or(body.len(), |(at, c)| at + c.len_utf8()),
         str::len,
     );

@@ -103,7 +103,6 @@ impl Receiver {
 }
 
 /// What a message that is read again says, and what is attached to it. `own` is our open_id.
-#[expect(dead_code, reason = "history reads messages with it")]
 pub(crate) fn readable(item: &serde_json::Value, own: &str) -> (String, Vec<FileRef>) {
     let text = |pointer: &str| wire::text(item, pointer);
     let mentions = mentions::Mentions::of(item.get("mentions"));

@@ -1,28 +1,105 @@
-//! From our text to what Feishu shows: the content of a post or of a card.
+//! From CommonMark, as a model writes it, to what Feishu takes: a post, a card, or bare text where both are refused. Pure.
+//! Splitting long text is left to the caller, who asks [`Content::size`] what comes out of here.
+
+mod card;
+mod escape;
+mod flow;
+mod post;
 
 use serde_json::{Value, json};
-use watchfloor_channel::{Ask, Body};
+use watchfloor_channel::{
+    Body, TextUnit,
+    text::{Limits, Size, blocks, printable},
+};
 
-pub(crate) fn post(body: &Body) -> Value {
-    json!({"zh_cn": {"title": "", "content": [[{"tag": "md", "text": body.text()}]]}})
+pub(crate) use escape::mention;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Can be edited twenty times, by PUT.
+    Post,
+    /// Schema 2.0. Can be edited by PATCH.
+    Card,
+    /// The source, readable everywhere: the last resort.
+    Text,
 }
 
-pub(crate) fn card(body: &Body) -> Value {
-    json!({
-        "schema": "2.0",
-        "config": {"update_multi": true},
-        "body": {"elements": [{"tag": "markdown", "content": body.text()}]},
-    })
+impl Form {
+    /// `msg_type` of the request.
+    pub(crate) const fn message_type(self) -> &'static str {
+        match self {
+            Self::Post => "post",
+            Self::Card => "interactive",
+            Self::Text => "text",
+        }
+    }
+
+    /// Feishu takes 30 KB of a post or a card and counts style tags in, so we stay below. Nothing else limits the length.
+    pub(crate) const fn limits(self) -> Limits {
+        Limits { text: 28_000, unit: TextUnit::Bytes, bytes: 28_000, marks: 200 }
+    }
 }
 
-pub(crate) fn plain(body: &Body) -> Value {
-    json!({"text": body.text()})
+/// `content` of a request: JSON in a string.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub(crate) form: Form,
+    pub(crate) json: String,
+    /// Nodes of a post, elements of a card.
+    parts: usize,
 }
 
-pub(crate) fn ask(ask: &Ask) -> Value {
-    json!({"text": ask.text})
+impl Content {
+    pub(crate) fn of(body: &Body, form: Form) -> Self {
+        match body {
+            Body::Markdown(text) => Self::markdown(text, form),
+            Body::Plain(text) => Self::plain(text, form),
+            Body::Ask(ask) => Self::markdown(&ask.text, form),
+            Body::File(file) => Self::plain(&file.comment, form),
+        }
+    }
+
+    /// A model's text. Nothing in it can notify anybody.
+    pub(crate) fn markdown(text: &str, form: Form) -> Self {
+        let text = escape::without_tokens(&printable(text));
+        match form {
+            Form::Post => Self::new(form, post::of(&blocks::parse(&text))),
+            Form::Card => Self::new(form, card::of(&blocks::parse(&text))),
+            Form::Text => Self::new(form, one_text(&escape::text(&text))),
+        }
+    }
+
+    /// Our own sentences: shown as they are, with our own mentions.
+    pub(crate) fn plain(text: &str, form: Form) -> Self {
+        let text = printable(text);
+        match form {
+            Form::Post => Self::new(form, post::plain(&text)),
+            Form::Card => Self::new(form, card::plain(&text)),
+            Form::Text => Self::new(form, one_text(&escape::text_with_mentions(&text))),
+        }
+    }
+
+    fn new(form: Form, (content, parts): (Value, usize)) -> Self {
+        Self { form, json: content.to_string(), parts }
+    }
+
+    /// Feishu refuses it.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.parts == 0
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        if self.is_blank() {
+            return Size::default();
+        }
+        Size { text: self.json.len(), bytes: self.json.len(), marks: self.parts }
+    }
 }
 
-pub(crate) fn mention(person: &str) -> String {
-    format!("<at user_id=\"{person}\"></at>")
+fn one_text(text: &str) -> (Value, usize) {
+    let text = text.trim();
+    (json!({"text": text}), usize::from(!text.is_empty()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,8 @@
 //! What must not reach Slack as markup: its three special characters, its style marks inside ordinary words, and targets
 //! that would notify people. Every `<` that leaves `render` is made here.
 
+use watchfloor_channel::text::next_address;
+
 /// Stops a style mark from working, or lets one work beside a letter. Shown as nothing.
 pub(super) const GAP: char = '\u{200B}';
 
@@ -43,7 +45,8 @@ pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Text that is to be read as it stands, bare addresses made into links.
+/// Text that is to be read as it stands, bare addresses made into links: Slack would find them itself, but a gap put into one
+/// would break it.
 pub(super) fn prose(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -54,16 +57,6 @@ pub(super) fn prose(text: &str) -> String {
     }
     words(rest, &mut out);
     out
-}
-
-/// Slack would find the address itself, but a gap put into it would break it.
-fn next_address(text: &str) -> Option<(&str, &str, &str)> {
-    let start = [text.find("https://"), text.find("http://")].into_iter().flatten().min()?;
-    let found = &text[start..];
-    let belongs = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | '"' | '`' | '|');
-    let end = found.find(|c| !belongs(c)).unwrap_or(found.len());
-    let address = found[..end].trim_end_matches(|c: char| ".,;:!?)]}'*_~".contains(c));
-    Some((&text[..start], address, &found[address.len()..])).filter(|_| address.len() > "https://".len())
 }
 
 /// Slack has no escape for its style marks, so a gap follows each one that could begin a style. A lone mark gets none:

@@ -1,4 +1,7 @@
-use proptest::prelude::*;
+use proptest::{
+    prelude::*,
+    test_runner::{TestCaseError, TestRunner},
+};
 
 use super::*;
 
@@ -107,25 +110,87 @@ fn nothing_to_show_renders_as_nothing() {
     check(&[("", ""), ("---", ""), ("   \n\n", "")]);
 }
 
+/// Every bare angle is that of a link.
+fn harmless(text: &str) -> Result<(), TestCaseError> {
+    let mut rest = markdown(text);
+    let holds_tokens = rest.contains(['\u{E000}', '\u{E001}']);
+    prop_assert!(!holds_tokens);
+    while let Some(open) = rest.find('<') {
+        let inner = rest[open + 1..].to_owned();
+        let lower = inner.to_ascii_lowercase();
+        prop_assert!(
+            ["http://", "https://", "mailto:", "tel:"].iter().any(|scheme| lower.starts_with(scheme)),
+            "{text:?} became {rest:?}"
+        );
+        let close = inner.find('>');
+        prop_assert!(close.is_some_and(|close| !inner[..close].contains('<')), "{rest:?}");
+        rest = inner[close.unwrap_or_default()..].to_owned();
+    }
+    Ok(())
+}
+
+fn anything() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "word",
+        " ",
+        "**",
+        "*",
+        "_",
+        "~~",
+        "`",
+        "```",
+        "> ",
+        "- ",
+        "1. ",
+        "# ",
+        "\n",
+        "\n\n",
+        "    ",
+        "- [x] ",
+        "\\",
+        "<",
+        ">",
+        "|",
+        "&",
+        "<!here>",
+        "<@U1>",
+        "[",
+        "](",
+        ")",
+        "!",
+        "https://e.org",
+        "| a | b |\n|---|---|\n",
+        "---\n",
+        "错误",
+        "👩‍👧",
+        "\u{E000}U1\u{E001}",
+        "<br>",
+    ]);
+    prop::collection::vec(words, 0..60).prop_map(|words| words.concat())
+}
+
+/// The same law for as long as it is told to hold, on whatever bytes come.
+#[test]
+#[ignore = "runs for WATCHFLOOR_FUZZ_SECONDS"]
+fn fuzz_the_renderer() {
+    let seconds = std::env::var("WATCHFLOOR_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(5);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(seconds);
+    let bytes =
+        prop::collection::vec(any::<u8>(), 0..400).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = prop::collection::vec(prop_oneof![3 => anything(), 1 => bytes], 1..4).prop_map(|texts| texts.concat());
+    while std::time::Instant::now() < end {
+        let mut runner =
+            TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) });
+        runner.run(&text, |text| harmless(&text)).unwrap();
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_renders_and_only_links_hold_a_bare_angle(
         text in "[<>@!#|*_~`\\[\\]()&\n \\-+.:/a-zU0汉\u{E000}\u{E001}]{0,80}|(\\[[^\\]]{0,5}\\]\\([^)]{0,12}\\)|https?://[!-~]{0,12}|\\PC| ){0,12}"
     ) {
-        let mut rest = markdown(&text);
-        let holds_tokens = rest.contains(['\u{E000}', '\u{E001}']);
-        prop_assert!(!holds_tokens);
-        while let Some(open) = rest.find('<') {
-            let inner = rest[open + 1..].to_owned();
-            let lower = inner.to_ascii_lowercase();
-            prop_assert!(
-                ["http://", "https://", "mailto:", "tel:"].iter().any(|scheme| lower.starts_with(scheme)),
-                "{text:?} became {rest:?}"
-            );
-            let close = inner.find('>');
-            prop_assert!(close.is_some_and(|close| !inner[..close].contains('<')), "{rest:?}");
-            rest = inner[close.unwrap_or_default()..].to_owned();
-        }
+        harmless(&text)?;
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Writes Slack's markup piece by piece: style marks that work only beside a boundary and never across lines, blocks apart
-//! by an empty line, links and cells collected before they are written.
+//! by an empty line.
 
 use super::{
     Rendered,
     escape::{self, GAP},
-    table,
 };
 
 #[derive(Default)]
@@ -21,9 +20,6 @@ pub(super) struct Writer {
     bullet: bool,
     pub(super) quotes: usize,
     lists: Vec<Option<u64>>,
-    code: Option<String>,
-    links: Vec<(String, String)>,
-    table: Option<Vec<Vec<String>>>,
     /// Where the author drew a line across the whole message.
     rules: Vec<usize>,
 }
@@ -43,37 +39,34 @@ impl Writer {
     }
 
     pub(super) fn text(&mut self, text: &str) {
-        if let Some(code) = &mut self.code {
-            code.push_str(text);
-        } else if !self.collect(text) {
-            let words = text.trim_start();
-            let lead = &text[..text.len() - words.len()];
-            if !lead.is_empty() && !self.at_line_start() {
-                self.close_unwanted();
-                self.out.push_str(lead);
-                self.closed = false;
-            }
-            if !words.is_empty() {
-                self.begin(words);
-                self.out.push_str(&escape::prose(words));
-            }
+        let words = text.trim_start();
+        let lead = &text[..text.len() - words.len()];
+        if !lead.is_empty() && !self.at_line_start() {
+            self.close_unwanted();
+            self.out.push_str(lead);
+            self.closed = false;
+        }
+        if !words.is_empty() {
+            self.begin(words);
+            self.out.push_str(&escape::prose(words));
         }
     }
 
     pub(super) fn code(&mut self, code: &str) {
-        if !self.collect(code) {
-            self.close(0);
-            self.begin_line();
-            self.boundary();
-            self.out.push_str(&format!("`{}`", escape::inline_code(code)));
-            self.closed = true;
-        }
-    }
-
-    /// A sign of our own, outside any style.
-    pub(super) fn mark(&mut self, mark: &str) {
         self.close(0);
         self.begin_line();
+        self.boundary();
+        self.out.push_str(&format!("`{}`", escape::inline_code(code)));
+        self.closed = true;
+    }
+
+    pub(super) fn link(&mut self, target: &str, label: &str) {
+        self.begin("<");
+        self.out.push_str(&escape::link(target, label));
+    }
+
+    /// A sign of our own, beside the bullet.
+    pub(super) fn mark(&mut self, mark: &str) {
         self.out.push_str(mark);
     }
 
@@ -153,11 +146,7 @@ impl Writer {
     }
 
     pub(super) fn line_break(&mut self) {
-        if let Some(code) = &mut self.code {
-            code.push('\n');
-        } else if !self.collect(" ") {
-            self.breaks_at_least(1);
-        }
+        self.breaks_at_least(1);
     }
 
     fn breaks_at_least(&mut self, breaks: usize) {
@@ -224,45 +213,13 @@ impl Writer {
         self.bullet = true;
     }
 
-    // What is collected before it is written.
-
-    fn collect(&mut self, text: &str) -> bool {
-        if let Some((_, label)) = self.links.last_mut() {
-            label.push_str(text);
-        } else if let Some(cell) = self.table.as_mut().and_then(|rows| rows.last_mut()?.last_mut()) {
-            cell.push_str(text);
-        } else {
-            return false;
-        }
-        true
-    }
-
-    pub(super) fn start_link(&mut self, target: String) {
-        self.links.push((target, String::new()));
-    }
-
-    pub(super) fn end_link(&mut self) {
-        let Some((target, label)) = self.links.pop() else { return };
-        let shown = if label.is_empty() { &target } else { &label };
-        if !self.collect(shown) {
-            self.begin("<");
-            self.out.push_str(&escape::link(&target, &label));
-        }
-    }
-
-    pub(super) fn start_code_block(&mut self) {
-        self.code = Some(String::new());
-    }
-
-    pub(super) fn end_code_block(&mut self) {
-        let code = self.code.take().unwrap_or_default();
-        if !code.trim().is_empty() {
-            self.code_block(&code);
-        }
-    }
+    // Code.
 
     /// Neither quotes nor indents work around a block of code.
-    fn code_block(&mut self, code: &str) {
+    pub(super) fn code_block(&mut self, code: &str) {
+        if code.trim().is_empty() {
+            return;
+        }
         self.bullet = false;
         self.block();
         let quotes = std::mem::take(&mut self.quotes);
@@ -270,28 +227,6 @@ impl Writer {
         self.quotes = quotes;
         self.out.push_str(&format!("```\n{}\n```", escape::block_code(code.trim_end_matches('\n'))));
         self.block();
-    }
-
-    pub(super) fn start_table(&mut self) {
-        self.table = Some(Vec::new());
-    }
-
-    pub(super) fn row(&mut self) {
-        if let Some(rows) = &mut self.table {
-            rows.push(Vec::new());
-        }
-    }
-
-    pub(super) fn cell(&mut self) {
-        if let Some(row) = self.table.as_mut().and_then(|rows| rows.last_mut()) {
-            row.push(String::new());
-        }
-    }
-
-    pub(super) fn end_table(&mut self) {
-        if let Some(rows) = self.table.take() {
-            self.code_block(&table::align(&rows));
-        }
     }
 }
 

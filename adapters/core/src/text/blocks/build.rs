@@ -1,6 +1,6 @@
 //! From parser events to blocks. A stack instead of recursion: a model may nest as deep as it likes.
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag};
 
 use super::{Align, Block, Item, List, Span, Table, plain};
 
@@ -138,6 +138,9 @@ impl Builder {
             Tag::Emphasis => Frame::Style(Style::Emphasis, Vec::new()),
             Tag::Strong => Frame::Style(Style::Strong, Vec::new()),
             Tag::Strikethrough => Frame::Style(Style::Strike, Vec::new()),
+            Tag::Link { link_type: LinkType::Email, dest_url, .. } => {
+                Frame::Style(Style::Link(format!("mailto:{dest_url}")), Vec::new())
+            }
             Tag::Link { dest_url, .. } => Frame::Style(Style::Link(dest_url.into_string()), Vec::new()),
             Tag::Image { dest_url, .. } => Frame::Style(Style::Image(dest_url.into_string()), Vec::new()),
             _ => Frame::Through,

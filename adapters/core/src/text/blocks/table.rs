@@ -24,6 +24,11 @@ pub fn aligned(table: &Table) -> String {
     [line(&head), line(&rule)].into_iter().chain(body).collect::<Vec<_>>().join("\n")
 }
 
+/// Columns of the widest line on a screen.
+pub fn width(text: &str) -> usize {
+    text.lines().map(UnicodeWidthStr::width).max().unwrap_or(0)
+}
+
 fn words(cell: &[Span]) -> String {
     plain(cell).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -68,5 +73,6 @@ mod tests {
              a b   22\n\
              é"
         );
+        assert_eq!(width("a\n错误率\n"), 6);
     }
 }

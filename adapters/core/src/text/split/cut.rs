@@ -7,15 +7,15 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::lines::{line_start, next_line};
 use super::outline::Outline;
 use super::seam::{Harm, Seam};
-use super::{Part, Rest};
+use super::{Limits, Part, Rest, Size};
 
 pub(super) struct Search<'a> {
     rest: &'a Rest,
     /// As much of the rest as was parsed.
     text: &'a str,
     outline: &'a Outline,
-    limit: usize,
-    measure: &'a dyn Fn(&str) -> usize,
+    limits: &'a Limits,
+    measure: &'a dyn Fn(&str) -> Size,
     /// Grapheme boundaries up to about where the limit is.
     bounds: Vec<usize>,
 }
@@ -30,11 +30,12 @@ impl<'a> Search<'a> {
         rest: &'a Rest,
         text: &'a str,
         outline: &'a Outline,
-        limit: usize,
-        measure: &'a dyn Fn(&str) -> usize,
+        limits: &'a Limits,
+        measure: &'a dyn Fn(&str) -> Size,
     ) -> Self {
-        let mut search = Self { rest, text, outline, limit, measure, bounds: Vec::new() };
-        let mut bounds: Vec<usize> = text[rest.lead..]
+        let mut search = Self { rest, text, outline, limits, measure, bounds: Vec::new() };
+        let near = search.beyond_the_limit();
+        let mut bounds: Vec<usize> = text[rest.lead..near]
             .grapheme_indices(true)
             .map(|(at, _)| rest.lead + at)
             .filter(|&at| at > rest.lead && !text[at..].starts_with('\n'))
@@ -43,6 +44,18 @@ impl<'a> Search<'a> {
         bounds.truncate(reach);
         search.bounds = bounds;
         search
+    }
+
+    /// Somewhere behind the limit, but not far: measuring the whole window again and again would be slow.
+    fn beyond_the_limit(&self) -> usize {
+        let mut near = self.rest.lead + self.limits.text.min(self.limits.bytes).max(256);
+        loop {
+            let end = self.text.ceil_char_boundary(near);
+            if end == self.text.len() || !self.fits(self.text[..end].trim_end()) {
+                return end;
+            }
+            near = near.saturating_mul(2);
+        }
     }
 
     /// All that is left, if it fits in one part. An open fence is closed.
@@ -156,8 +169,8 @@ impl<'a> Search<'a> {
         {
             return None;
         }
-        let half = self.limit / 2;
-        let seam = Seam::at(self.text, self.outline, end, |again| (self.measure)(again) <= half)?;
+        let half = self.limits.halved();
+        let seam = Seam::at(self.text, self.outline, end, |again| half.hold(&(self.measure)(again)))?;
         if seam.harm > bearable {
             return None;
         }
@@ -172,6 +185,6 @@ impl<'a> Search<'a> {
     }
 
     fn fits(&self, part: &str) -> bool {
-        (self.measure)(part) <= self.limit
+        self.limits.hold(&(self.measure)(part))
     }
 }

@@ -4,7 +4,13 @@ use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::outline::Outline;
-use super::{parts, split};
+use super::{Limits, Part, Size, split, split_within};
+use crate::TextUnit;
+
+/// Where only the text counts.
+fn parts(text: &str, limit: usize, measure: &dyn Fn(&str) -> usize) -> Vec<Part> {
+    super::parts(text, &Limits::of_text(limit, TextUnit::Chars), &|part| Size::of_text(measure(part)))
+}
 
 fn chars(text: &str) -> usize {
     text.chars().count()
@@ -90,6 +96,50 @@ fn what_is_measured_is_what_is_sent() {
     let emoji = "😀".repeat(5_000);
     let parts = split(&emoji, 4_096, |text| text.encode_utf16().count());
     assert_eq!(parts.iter().map(|part| chars(part)).collect::<Vec<_>>(), [2_048, 2_048, 904]);
+}
+
+#[test]
+fn all_limits_hold_together() {
+    let limits = Limits { text: 100, unit: TextUnit::Chars, bytes: 60, marks: 3 };
+    let measure = |part: &str| Size {
+        text: chars(part),
+        bytes: part.len(),
+        marks: part.matches("](").count() + part.matches('`').count() / 2,
+    };
+    for text in
+        ["错误率上升。".repeat(20), "`a` word ".repeat(30), "[x](https://e.org) and ".repeat(12), "w ".repeat(99)]
+    {
+        let parts = split_within(&text, &limits, measure);
+        assert!(parts.iter().all(|part| limits.hold(&measure(part))), "{parts:?}");
+        assert_eq!(without_space(&parts.concat()), without_space(&text));
+    }
+}
+
+#[test]
+fn what_shows_nothing_is_no_message() {
+    // As a renderer that shows neither rules nor definitions of links.
+    let shown = |part: &str| part.lines().filter(|line| *line != "---" && !line.contains("]: ")).map(chars).sum();
+    let text = format!(
+        "one two
+
+---
+
+{}
+
+[a]: https://e.org",
+        "x".repeat(10)
+    );
+    assert_eq!(split(&text, 10, shown), ["one two\n\n---", "xxxxxxxxxx\n\n[a]: https://e.org"]);
+    let shown = |part: &str| if part.trim() == "---" { 0 } else { chars(part) };
+    assert_eq!(split("---\n\nxxxxxxxxxx\n\n---", 10, shown), ["xxxxxxxxxx"]);
+    assert_eq!(split("---", 10, shown), Vec::<String>::new());
+}
+
+#[test]
+fn a_link_takes_its_address_along() {
+    let text = "See [the runbook][1] first.\n\nThen the rest of it.\n\n[1]: https://e.org/runbook";
+    assert_eq!(split(text, 200, chars), [text]);
+    assert_eq!(split(text, 60, chars)[0], "See [the runbook](<https://e.org/runbook>) first.");
 }
 
 #[test]
