@@ -21,6 +21,8 @@ mod doctor;
 mod endpoint;
 mod events;
 mod frames;
+#[cfg(test)]
+mod fuzz;
 mod link;
 mod mentions;
 mod parts;
