@@ -19,17 +19,20 @@ use crate::{
     call::{Call, Request},
     errors::CallError,
     features, files,
-    outgoing::{Form, Outgoing, measure},
+    history::History,
+    names::Names,
+    outgoing::{Outgoing, measure},
     receive::{Receiver, Threads},
-    render,
+    render::{self, Form},
 };
 
 pub struct FeishuAdapter {
     config: Arc<FeishuConfig>,
     features: Features,
     api: Arc<Api>,
-    threads: Arc<Threads>,
     outgoing: Outgoing,
+    history: History,
+    names: Arc<Names>,
     receiver: Receiver,
     state: watch::Sender<ChannelState>,
 }
@@ -45,13 +48,15 @@ impl FeishuAdapter {
         let api = Arc::new(Api::new(&config)?);
         let config = Arc::new(config);
         let threads = Arc::new(Threads::new(config.notes.clone()));
+        let names = Arc::new(Names::new());
         Ok(Self {
             features: features::features(config.reply_mode),
             outgoing: Outgoing::new(&config, api.clone(), threads.clone()),
-            receiver: Receiver::new(config.clone(), api.clone(), threads.clone()),
+            receiver: Receiver::new(config.clone(), api.clone(), threads.clone(), names.clone()),
+            history: History::new(api.clone(), threads),
+            names,
             config,
             api,
-            threads,
             state: watch::Sender::new(ChannelState::Connecting),
         })
     }
@@ -102,8 +107,11 @@ impl ChannelAdapter for FeishuAdapter {
     }
 
     async fn thread(&self, of: &ConversationId, limit: usize) -> Result<Vec<Overheard>, SendError> {
-        let _ = (of, limit, &self.threads);
-        Ok(Vec::new())
+        let Some(container) = self.history.container(of).await? else { return Ok(Vec::new()) };
+        let own = self.api.identity().await.map_err(CallError::of_read)?;
+        let mut messages = self.history.read(&container, limit, &own).await?;
+        self.names.name_all(&self.api, messages.iter_mut().map(|message| &mut message.author)).await;
+        Ok(messages)
     }
 
     async fn fetch(&self, _: &ConversationId, file: &FileRef, limit: usize) -> Result<Bytes, SendError> {
@@ -134,8 +142,9 @@ impl ChannelAdapter for FeishuAdapter {
     }
 
     fn figures(&self) -> Vec<(&'static str, u64)> {
-        let calls = ("calls_this_month", self.api.quota.this_month());
-        std::iter::once(calls).chain(self.receiver.figures()).collect()
+        let mut figures = vec![("calls_this_month", self.api.quota.this_month())];
+        figures.extend(self.receiver.figures());
+        figures
     }
 
     fn measure(&self, body: &Body) -> usize {

@@ -104,10 +104,6 @@ impl Api {
         self.identity.get()
     }
 
-    pub(crate) fn base_url(&self) -> &url::Url {
-        self.exchange.base()
-    }
-
     /// Makes the call, and once more with a new token where Feishu does not take the one it was made with.
     async fn signed_in<A, F: Future<Output = Result<A, CallError>>>(
         &self,

@@ -138,7 +138,7 @@ fn sort(call: Call, code: i64, status: StatusCode, reset: Option<Duration>, answ
 
 /// `None`: not known.
 fn meaning(call: Call, code: i64) -> Option<(RefusalKind, &'static str)> {
-    use Call::{Edit, History, Message, Patch, React, Reply, Send};
+    use Call::{Edit, History, Message, Patch, React, Recall, Reply, Send};
     use RefusalKind::{
         Content, Credentials, MessageGone, NotEditable, Other, Permission, Room, ThreadGone, TooLong, Unsupported,
     };
@@ -161,7 +161,7 @@ fn meaning(call: Call, code: i64) -> Option<(RefusalKind, &'static str)> {
             (Other, "the month's calls are used up: buy more in the admin console or wait for the next month")
         }
         99_992_361 => (Room, "this person's id belongs to another app"),
-        99_992_354 if is_edit || call == Message => (MessageGone, "there is no such message"),
+        99_992_354 if is_edit || matches!(call, Message | Recall) => (MessageGone, "there is no such message"),
         99_992_354 if matches!(call, Reply | React) => (MessageGone, "the message to answer does not exist"),
 
         230_011 | 230_110 | 230_050 | 231_003 | 231_008 => {

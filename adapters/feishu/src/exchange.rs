@@ -43,10 +43,6 @@ impl Exchange {
         Ok(Self { client, base, limit })
     }
 
-    pub(crate) fn base(&self) -> &Url {
-        &self.base
-    }
-
     /// The whole answer, which says that it was done.
     pub(crate) async fn make(&self, call: Call, request: &Request, token: Option<&str>) -> Result<Value, CallError> {
         self.within(call, async {

@@ -4,16 +4,13 @@ use std::time::Duration;
 
 use watchfloor_channel::{Budget, Counted, Features, Gaps, Quota, Repeats, Scope, TextUnit};
 
-use crate::ReplyMode;
-
-/// Serialised content of a post or card. Feishu's 30 KB count its own template and tags too.
-pub(crate) const MAX_CONTENT: usize = 28_000;
+use crate::{ReplyMode, render::Form};
 
 pub(crate) fn features(mode: ReplyMode) -> Features {
     let seconds = Duration::from_secs;
     let all = |scope, count, per, burst| Budget { counts: Counted::All, scope, quota: Quota { count, per, burst } };
     Features {
-        max_text: MAX_CONTENT,
+        max_text: Form::Post.limits().text,
         unit: TextUnit::Bytes,
         edits: true,
         edit_budget: match mode {

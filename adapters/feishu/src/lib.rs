@@ -9,6 +9,7 @@ mod errors;
 mod exchange;
 mod features;
 mod files;
+mod history;
 mod identity;
 mod names;
 mod outgoing;

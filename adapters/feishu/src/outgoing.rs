@@ -27,10 +27,11 @@ use crate::{
     call::{Call, Request},
     errors::{self, CallError},
     receive::Threads,
+    render::Form,
 };
 
-use content::{Content, is_about_form};
-pub(crate) use content::{Form, measure};
+pub(crate) use content::measure;
+use content::{Content, form_of, is_about_form, plainer};
 use forms::Forms;
 
 /// How long Feishu knows a post by its key.
@@ -135,7 +136,7 @@ impl Outgoing {
                     if surely_not && before.is_none() {
                         self.tried.invalidate(key);
                     }
-                    match form.plainer().filter(|_| is_about_form(&error)) {
+                    match plainer(form).filter(|_| is_about_form(&error)) {
                         Some(plainer) => {
                             tracing::warn!(room = places.at.room, %error, "said again in a plainer form");
                             form = plainer;
@@ -179,7 +180,7 @@ impl Outgoing {
         let thread = posted.thread_id.as_deref().filter(|thread| !thread.is_empty());
         self.threads.posted(at, &posted.message_id, thread).await;
         let message = MessageId { room: at.room.clone(), id: posted.message_id };
-        Ok(Placed { message, form: Form::of_kind(&posted.msg_type) })
+        Ok(Placed { message, form: form_of(&posted.msg_type) })
     }
 
     async fn places<'a>(&self, message: &'a Outbound) -> Result<Places<'a>, SendError> {

@@ -4,14 +4,11 @@
 use serde_json::{Value, json};
 use watchfloor_channel::{Body, MessageId, RefusalKind, SendError};
 
-use super::{
-    Outgoing,
-    content::{Content, Form},
-    shown,
-};
+use super::{Outgoing, content::Content, shown};
 use crate::{
     call::{Call, Request},
     errors::{self, CallError},
+    render::Form,
 };
 
 /// Of these refusals of a PUT it is the room that is at fault, not this message.

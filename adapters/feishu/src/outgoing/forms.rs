@@ -5,8 +5,8 @@ use std::sync::Arc;
 use moka::sync::Cache;
 use watchfloor_channel::{Note, Notes};
 
-use super::content::Form;
-use crate::ReplyMode;
+use super::content::form_of;
+use crate::{ReplyMode, render::Form};
 
 const REMEMBERED: u64 = 10_000;
 
@@ -54,7 +54,7 @@ impl Forms {
             return known;
         }
         let noted = self.read(&message_key(message)).await.ok().flatten();
-        let form = noted.and_then(|word| Form::of_word(&word)).unwrap_or(self.usual());
+        let form = noted.and_then(|word| form_of(&word)).unwrap_or(self.usual());
         self.messages.insert(message.to_owned(), form);
         form
     }
@@ -71,7 +71,7 @@ impl Forms {
     pub(crate) async fn remember(&self, message: &str, form: Form) {
         self.messages.insert(message.to_owned(), form);
         if form != self.usual() {
-            self.write(Note::a_while(message_key(message), form.word())).await;
+            self.write(Note::a_while(message_key(message), form.message_type())).await;
         }
     }
 

@@ -48,7 +48,6 @@ impl Threads {
     }
 
     /// The topic's own name (`omt_…`), by which its history can be read. `None`: it has none that we know of.
-    #[expect(dead_code, reason = "history asks for it")]
     pub(crate) async fn topic(&self, at: &ConversationId) -> Result<Option<String>, NotesError> {
         match is_topic(&at.thread) {
             true => Ok(Some(at.thread.clone())),

@@ -55,6 +55,7 @@ impl Content {
             Body::Markdown(text) => Self::markdown(text, form),
             Body::Ask(ask) => Self::markdown(&ask.text, form),
             Body::Plain(text) => Self::plain(text, form),
+            Body::Ask(ask) => Self::markdown(&ask.text, form),
             Body::File(file) => Self::plain(&file.comment, form),
         }
     }
