@@ -1,10 +1,18 @@
 //! The adapter against a loopback Feishu, told in Feishu's words.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the story")]
 
+mod bad_input;
 mod cards;
+mod clicks;
+mod connection;
 mod desk;
 mod editing;
 mod files;
+mod packets;
+mod receiving;
 mod refusals;
 mod sending;
+mod threads;
 mod tokens;
+mod vectors;
+mod webhook;
