@@ -66,7 +66,7 @@ async fn larks_python_client_understands_every_answer_and_every_refusal() {
         json!({"step": "names", "names": ["Alice"]}),
         json!({"step": "chat", "name": "ops", "mode": "group", "external": false}),
         json!({"step": "upload", "ok": true}),
-        json!({"step": "download", "bytes": "pool exhausted", "name": "a.log"}),
+        json!({"step": "download", "bytes": "pool exhausted"}),
         refused("somebody else's", 230_071),
         refused("a card by PUT", 230_054),
         refused("a post by PATCH", 230_001),

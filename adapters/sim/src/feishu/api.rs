@@ -237,7 +237,10 @@ fn discover(shared: &Shared, body: &Value) -> Value {
 
 /// Faults that come before the call, with the note for the list of calls.
 async fn before(shared: &Shared, fault: &Option<Fault>) -> Option<(Response, u16, Value)> {
-    let wrapped = |http: u16, body: Value| ((code(http), Json(body.clone())).into_response(), http, body);
+    let wrapped = |http: u16, body: Value| {
+        let log_id = body["error"]["log_id"].as_str().unwrap_or_default().to_owned();
+        ((code(http), [("x-tt-logid", log_id)], Json(body.clone())).into_response(), http, body)
+    };
     Some(match fault.as_ref()? {
         Fault::Code { code, http } => {
             let refused = Refused::because(*code, "refused on purpose").with_http(*http);

@@ -1,7 +1,7 @@
 //! Who gets an event, whether it was acknowledged, and what happens if not. Frames and sockets are `socket`'s.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     hash::{BuildHasher, Hasher, RandomState},
     sync::Arc,
     time::{Duration, Instant},
@@ -47,6 +47,8 @@ pub(crate) struct Lines {
     next_log_id: u64,
     last_id: u64,
     under_way: HashMap<String, UnderWay>,
+    /// Deliveries of each event that are neither acknowledged nor given up.
+    pending: BTreeMap<String, usize>,
 }
 
 #[derive(Debug)]
@@ -60,6 +62,8 @@ pub(crate) struct Line {
 pub(crate) enum Out {
     Frame(Vec<u8>),
     Text(String),
+    /// Of the WebSocket itself.
+    Ping,
     /// A closing handshake.
     Close,
     /// Nothing more, in either direction, while TCP stays open.
@@ -133,6 +137,7 @@ impl Lines {
             next_log_id: config.first_log_id,
             last_id: 0,
             under_way: HashMap::new(),
+            pending: BTreeMap::new(),
         }
     }
 
@@ -336,13 +341,18 @@ impl Lines {
         }
     }
 
-    /// Events that wait for their acknowledgement at this moment.
+    /// Events that are neither acknowledged nor given up, whether they are under way at this moment or not.
     pub(crate) fn unacked(&self) -> Vec<String> {
-        let waiting = self.under_way.values().filter(|under_way| under_way.acknowledged.is_some());
-        let mut waiting: Vec<_> = waiting.map(|under_way| under_way.event_id.clone()).collect();
-        waiting.sort();
-        waiting.dedup();
-        waiting
+        self.pending.keys().cloned().collect()
+    }
+
+    fn settled(&mut self, event_id: &str) {
+        if let Some(deliveries) = self.pending.get_mut(event_id) {
+            *deliveries -= 1;
+            if *deliveries == 0 {
+                self.pending.remove(event_id);
+            }
+        }
     }
 }
 
@@ -380,11 +390,21 @@ impl Shared {
     }
 
     pub(crate) fn deliver_as(self: &Arc<Self>, envelope: Value, attempt: u32) {
+        let event_id = events::event_id(&envelope);
         let parcel = Parcel { envelope, callback: false };
-        let opened = self.lines.look().opened;
+        let opened = self.lines.change(|lines| {
+            *lines.pending.entry(event_id.clone()).or_default() += 1;
+            lines.opened
+        });
         let first = self.send(&parcel, attempt);
         let shared = Arc::clone(self);
-        let follow_up = async move { shared.follow_up(parcel, attempt, opened, first).await };
+        let follow_up = async move {
+            let lost = shared.follow_up(parcel, attempt, opened, first).await;
+            shared.lines.change(|lines| {
+                lines.settled(&event_id);
+                lines.lost.extend(lost.then_some(event_id));
+            });
+        };
         let stop = self.tasks.stop.clone();
         self.tasks.tracker.spawn(async move { stop.run_until_cancelled_owned(follow_up).await });
     }
@@ -413,13 +433,14 @@ impl Shared {
         Some(answer)
     }
 
+    /// Whether it is lost in the end.
     async fn follow_up(
         self: &Arc<Self>,
         parcel: Parcel,
         mut attempt: u32,
         mut opened: u64,
         first: Option<oneshot::Receiver<Verdict>>,
-    ) {
+    ) -> bool {
         let mut waits = self.config.redeliver_after.iter().copied();
         let mut verdict = self.verdict(first).await;
         while let Err(why) = verdict {
@@ -429,8 +450,7 @@ impl Shared {
             let Some(wait) = wait else {
                 let event_id = events::event_id(&parcel.envelope);
                 tracing::warn!(event.id = event_id, "never acknowledged to the simulated Feishu");
-                self.lines.change(|lines| lines.lost.push(event_id));
-                return;
+                return true;
             };
             // A new connection gets at once what is unacknowledged.
             self.lines.until(wait, |lines| lines.opened > opened).await;
@@ -438,6 +458,7 @@ impl Shared {
             attempt += u32::from(!nobody);
             verdict = self.verdict(self.send(&parcel, attempt)).await;
         }
+        false
     }
 
     pub(crate) async fn verdict(&self, under_way: Option<oneshot::Receiver<Verdict>>) -> Verdict {

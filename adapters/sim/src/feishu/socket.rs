@@ -62,6 +62,7 @@ async fn talk(shared: &Shared, socket: &mut WebSocketStream<TcpStream>, to_send:
             out = to_send.recv() => match out {
                 Some(Out::Frame(bytes)) => socket.send(Message::binary(bytes)).await,
                 Some(Out::Text(text)) => socket.send(Message::text(text)).await,
+                Some(Out::Ping) => socket.send(Message::Ping("sim".into())).await,
                 Some(Out::Close) => socket.close(None).await,
                 Some(Out::Silence) => return true,
                 None => return false,

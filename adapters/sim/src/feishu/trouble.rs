@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
-    ALICE, APP_ID, BOT_OPEN_ID, Fault, FeishuSim, GROUP, TENANT_KEY, ThreadIds, delivery::Out, events, frame::Frame,
+    ALICE, APP_ID, BOT_OPEN_ID, Fault, FeishuSim, GROUP, TENANT_KEY, ThreadIds,
+    delivery::{Out, SERVICE},
+    events,
+    frame::{DATA, Frame},
     people::MENTION,
 };
 use crate::{server::Door, time};
@@ -85,6 +88,12 @@ impl FeishuSim {
 
     pub fn set_thread_ids(&self, thread_ids: ThreadIds) {
         self.shared.world.change(|world| world.thread_ids = thread_ids);
+    }
+
+    /// Somebody deletes the topic of this message: replies are answered with 230019, edits in it with 230110.
+    pub fn delete_topic(&self, message: &str) {
+        let Some(thread) = self.message(message).thread else { panic!("{message} is in no topic") };
+        self.shared.world.change(|world| world.gone_topics.insert(thread));
     }
 
     /// As if `by` had passed since the message was sent: for PATCH after 14 days.
@@ -234,6 +243,19 @@ impl FeishuSim {
     pub fn odd_frame(&self, method: i32) {
         let headers = vec![("type".to_owned(), "novelty".to_owned())];
         self.raw_frame(Frame { method, headers, ..Frame::default() }.encode());
+    }
+
+    /// Sends a data frame with these headers: parts that don't fit together, types nobody knows.
+    pub fn data_frame(&self, headers: &[(&str, &str)], payload: &[u8]) {
+        let headers = headers.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let (seq_id, payload) = (self.shared.lines.change(|lines| lines.next_id()), Some(payload.to_vec()));
+        let frame = Frame { seq_id, service: SERVICE, method: DATA, headers, payload, ..Frame::default() };
+        self.raw_frame(frame.encode());
+    }
+
+    /// Sends a ping of the WebSocket itself, which proves nothing about events.
+    pub fn ping(&self) {
+        self.to_all(&Out::Ping);
     }
 
     fn to_all(&self, out: &Out) {

@@ -37,6 +37,8 @@ pub(crate) struct World {
     pub(crate) counted: u64,
     pub(crate) monthly_calls: Option<u64>,
     pub(crate) thread_ids: ThreadIds,
+    /// Threads that somebody deleted.
+    pub(crate) gone_topics: HashSet<String>,
     /// The administrator's window for edits is over.
     pub(crate) edits_closed: bool,
     /// Things the platform lets pass, but that hint at a mistake of the caller.
@@ -164,6 +166,7 @@ impl World {
             counted: 0,
             monthly_calls: config.monthly_calls,
             thread_ids: config.thread_ids,
+            gone_topics: HashSet::new(),
             edits_closed: false,
             complaints: Vec::new(),
             started: Instant::now(),

@@ -231,6 +231,11 @@ async fn redeliveries_echoes_and_strange_events_come_as_they_are_ordered() {
     assert_eq!(link.event().await["header"]["event_id"], strange.as_str());
     feishu.odd_frame(7);
     assert_eq!(link.frame().await.unwrap().numbers, [0, 0, 0, 7]);
+    feishu.data_frame(&[("type", "event"), ("sum", "2"), ("seq", "9")], b"part");
+    let part = link.frame().await.unwrap();
+    assert_eq!((part.header("seq"), part.payload.as_slice()), ("9", b"part".as_slice()));
+    feishu.ping();
+    assert!(matches!(link.raw().await, Some(Message::Ping(_))));
     feishu.raw_frame(vec![255]);
     assert_eq!(link.raw().await, Some(Message::binary(vec![255])));
 }

@@ -177,6 +177,18 @@ async fn an_edit_is_refused_where_it_has_no_place() {
 }
 
 #[tokio::test]
+async fn in_a_deleted_topic_nothing_is_answered_or_edited() {
+    let feishu = tenant().await;
+    let api = Api::of(&feishu).await;
+    let topic = feishu.say(ALICE, TOPICS, "slow").await;
+    let path = format!("{}/reply", message(&topic));
+    let answer = api.done("POST", &path, replied("text", &text("x"), false)).await;
+    feishu.delete_topic(&topic);
+    assert_eq!(api.code("POST", &path, replied("text", &text("y"), false)).await, 230_019);
+    assert_eq!(api.edit(answer["message_id"].as_str().unwrap(), "text", &text("y")).await, 230_110);
+}
+
+#[tokio::test]
 async fn a_chat_can_turn_the_bot_away() {
     let feishu = tenant().await;
     let api = Api::of(&feishu).await;

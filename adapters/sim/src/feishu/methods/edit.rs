@@ -23,6 +23,7 @@ pub(super) fn put(world: &mut World, asked: &Asked) -> Outcome {
     let refuse = |code, why| Err(Refused::because(code, why));
     match () {
         () if message.recalled => return refuse(230_011, "The message was withdrawn."),
+        () if is_gone(world, message) => return refuse(230_110, "The message was deleted."),
         () if !message.is_of_bot() => return refuse(230_071, "The operator is not the sender of the message."),
         () if !matches!(message.kind(), "text" | "post") => {
             return refuse(230_054, "This operation is not supported for this message type.");
@@ -47,6 +48,7 @@ pub(super) fn patch(world: &mut World, asked: &Asked) -> Outcome {
     let refuse = |code, why| Err(Refused::because(code, why));
     match () {
         () if message.recalled => return refuse(230_011, "The message was withdrawn."),
+        () if is_gone(world, message) => return refuse(230_110, "The message was deleted."),
         () if message.kind() != "interactive" => return Err(Refused::content("This message is NOT a card.")),
         () if !message.is_of_bot() => return Err(Refused::content("The card was not sent by this app.")),
         () if age(message) > CARDS_LIVE => return refuse(230_031, "The message is older than 14 days."),
@@ -62,6 +64,10 @@ pub(super) fn patch(world: &mut World, asked: &Asked) -> Outcome {
         return Err(Refused::content("update_multi must be true in the new card"));
     }
     change(world, asked, "interactive", |_| {})
+}
+
+fn is_gone(world: &World, message: &Message) -> bool {
+    message.thread.as_ref().is_some_and(|thread| world.gone_topics.contains(thread))
 }
 
 fn age(message: &Message) -> Duration {

@@ -40,6 +40,9 @@ pub(super) fn reply(world: &mut World, asked: &Asked) -> Outcome {
     let (parent, _) = target(world, asked.id())?;
     let parent = parent.clone();
     let chat = open_place(world, &parent.chat)?;
+    if parent.thread.as_ref().is_some_and(|thread| world.gone_topics.contains(thread)) {
+        return Err(Refused::because(230_019, "The topic does NOT exist."));
+    }
     if parent.recalled {
         return Err(Refused::because(230_011, "The message was withdrawn."));
     }
