@@ -32,7 +32,7 @@ pub struct FeishuAdapter {
     api: Arc<Api>,
     outgoing: Outgoing,
     history: History,
-    names: Names,
+    names: Arc<Names>,
     receiver: Receiver,
     state: watch::Sender<ChannelState>,
 }
@@ -48,12 +48,13 @@ impl FeishuAdapter {
         let api = Arc::new(Api::new(&config)?);
         let config = Arc::new(config);
         let threads = Arc::new(Threads::new(config.notes.clone()));
+        let names = Arc::new(Names::new());
         Ok(Self {
             features: features::features(config.reply_mode),
             outgoing: Outgoing::new(&config, api.clone(), threads.clone()),
-            receiver: Receiver::new(config.clone(), api.clone(), threads.clone()),
+            receiver: Receiver::new(config.clone(), api.clone(), threads.clone(), names.clone()),
             history: History::new(api.clone(), threads),
-            names: Names::new(),
+            names,
             config,
             api,
             state: watch::Sender::new(ChannelState::Connecting),
@@ -141,8 +142,9 @@ impl ChannelAdapter for FeishuAdapter {
     }
 
     fn figures(&self) -> Vec<(&'static str, u64)> {
-        let calls = ("calls_this_month", self.api.quota.this_month());
-        std::iter::once(calls).chain(self.receiver.figures()).collect()
+        let mut figures = vec![("calls_this_month", self.api.quota.this_month())];
+        figures.extend(self.receiver.figures());
+        figures
     }
 
     fn measure(&self, body: &Body) -> usize {

@@ -19,12 +19,13 @@ use watchfloor_channel::{
 };
 
 use super::{
+    Receiver,
     events::{self, Heard},
     frames::Answer,
     mentions, quotes,
     threads::Threads,
 };
-use crate::{FeishuConfig, api::Api, identity::Identity};
+use crate::{FeishuConfig, api::Api, identity::Identity, names::Names};
 
 /// Deliveries that talk to the store at the same time.
 pub(super) const AT_ONCE: usize = 32;
@@ -53,6 +54,7 @@ pub(super) struct Shared {
     pub(super) api: Arc<Api>,
     pub(super) config: Arc<FeishuConfig>,
     pub(super) threads: Arc<Threads>,
+    names: Arc<Names>,
     pub(super) counters: Arc<Counters>,
     pub(super) inbox: Inbox,
     pub(super) stop: CancellationToken,
@@ -83,19 +85,13 @@ pub(super) enum Work {
 }
 
 impl Shared {
-    pub(super) fn new(
-        config: Arc<FeishuConfig>,
-        api: Arc<Api>,
-        threads: Arc<Threads>,
-        counters: Arc<Counters>,
-        inbox: Inbox,
-        stop: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(receiver: &Receiver, inbox: Inbox, stop: CancellationToken) -> Self {
         Self {
-            api,
-            config,
-            threads,
-            counters,
+            api: receiver.api.clone(),
+            config: receiver.config.clone(),
+            threads: receiver.threads.clone(),
+            names: receiver.names.clone(),
+            counters: receiver.counters.clone(),
             inbox,
             stop,
             deliveries: TaskTracker::new(),
@@ -124,6 +120,7 @@ impl Shared {
         };
         let Some(work) = work else {
             match events::farewell(kind) {
+                None if events::is_damaged(payload, kind) => self.malformed("an event without its parts"),
                 Some(what) => {
                     let room = super::wire::text(payload, "/event/chat_id");
                     info!(channel.id = %self.config.id, room, "{what}");
@@ -185,6 +182,9 @@ impl Shared {
             }
             heard.said.files.extend(more.files);
         }
+        if matters {
+            self.name(&mut heard.author);
+        }
         let conversation = ConversationId { channel: self.config.id.clone(), room: heard.room.clone(), thread };
         Ok(Some(Inbound {
             conversation,
@@ -203,6 +203,19 @@ impl Shared {
             room_now: None,
             sent_at: heard.sent_at.unwrap_or_else(|| self.config.now.millis()),
         }))
+    }
+
+    /// Nobody waits for a name: who is new here has one from her next message on.
+    fn name(&self, author: &mut Author) {
+        author.name = self.names.name(&author.id);
+        if author.name.is_some() || author.is_bot || author.is_outsider {
+            return;
+        }
+        let (names, api, give_up) = (self.names.clone(), self.api.clone(), self.give_up.clone());
+        let mut unknown = author.clone();
+        self.deliveries.spawn(async move {
+            give_up.run_until_cancelled(names.name_all(&api, std::iter::once(&mut unknown))).await;
+        });
     }
 
     fn wrote(&self, author: &str, own: &Identity) -> bool {

@@ -27,6 +27,11 @@ pub(super) fn is_for(payload: &Value, app_id: &str) -> bool {
     named.is_empty() || named == app_id
 }
 
+/// It should say something that we use, and doesn't.
+pub(super) fn is_damaged(payload: &Value, kind: &str) -> bool {
+    matches!(kind, MESSAGE | RECALLED | CLICK) && text(payload, "/event/message/message_type") != "system"
+}
+
 /// Something goes on without us from now on.
 pub(super) fn farewell(kind: &str) -> Option<&'static str> {
     match kind {

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{ChannelState, FileRef, Finding, Inbox, Refusal};
 
-use crate::{FeishuConfig, Transport, api::Api};
+use crate::{FeishuConfig, Transport, api::Api, names::Names};
 
 mod arrivals;
 mod connection;
@@ -21,6 +21,8 @@ mod doctor;
 mod endpoint;
 mod events;
 mod frames;
+#[cfg(test)]
+mod fuzz;
 mod link;
 mod mentions;
 mod parts;
@@ -43,15 +45,16 @@ pub(crate) struct Receiver {
     config: Arc<FeishuConfig>,
     api: Arc<Api>,
     threads: Arc<Threads>,
+    names: Arc<Names>,
     counters: Arc<Counters>,
     door: Door,
 }
 
 impl Receiver {
-    pub(crate) fn new(config: Arc<FeishuConfig>, api: Arc<Api>, threads: Arc<Threads>) -> Self {
+    pub(crate) fn new(config: Arc<FeishuConfig>, api: Arc<Api>, threads: Arc<Threads>, names: Arc<Names>) -> Self {
         let counters = Arc::<Counters>::default();
         let door = Door::new(config.clone(), counters.clone());
-        Self { config, api, threads, counters, door }
+        Self { config, api, threads, names, counters, door }
     }
 
     pub(crate) async fn receive(
@@ -60,8 +63,7 @@ impl Receiver {
         stop: CancellationToken,
         state: &watch::Sender<ChannelState>,
     ) -> Result<(), Refusal> {
-        let (config, api, threads) = (self.config.clone(), self.api.clone(), self.threads.clone());
-        let shared = Arc::new(Shared::new(config, api, threads, self.counters.clone(), inbox, stop));
+        let shared = Arc::new(Shared::new(self, inbox, stop));
         let _dropped = shared.give_up.clone().drop_guard();
         let received = match &self.config.transport {
             Transport::LongConnection => {

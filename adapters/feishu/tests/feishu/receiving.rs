@@ -202,6 +202,23 @@ async fn without_the_scope_for_it_a_question_goes_on_without_its_quote() {
 }
 
 #[tokio::test]
+async fn who_asks_again_is_known_by_name() {
+    let bot = bot().await;
+    bot.mention("why?").await;
+    bot.feishu.wait_for_answers("users", 1).await;
+    // The answer has left; it is here in a moment.
+    for number in 1..100 {
+        bot.mention("and now?").await;
+        let author = bot.desk.inbound(number + 1).await.remove(number).author;
+        if author.name.is_some() {
+            assert_eq!(author, Author { name: Some("Alice".into()), ..person(ALICE) });
+            return;
+        }
+    }
+    panic!("she was never named");
+}
+
+#[tokio::test]
 async fn a_late_message_says_when_it_was_sent() {
     let bot = bot().await;
     let id = bot.feishu.say_late(ALICE, GROUP, &format!("{MENTION} why?"), Duration::from_secs(3600)).await;
