@@ -53,7 +53,6 @@ impl Content {
     pub(crate) fn of(body: &Body, form: Form) -> Self {
         match body {
             Body::Markdown(text) => Self::markdown(text, form),
-            Body::Ask(ask) => Self::markdown(&ask.text, form),
             Body::Plain(text) => Self::plain(text, form),
             Body::Ask(ask) => Self::markdown(&ask.text, form),
             Body::File(file) => Self::plain(&file.comment, form),
