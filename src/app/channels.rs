@@ -30,7 +30,7 @@ pub(crate) fn adapters(config: &Config, clock: &SharedClock, notes: NotesOf<'_>)
             Platform::Slack(config) => slack(id, config, clock),
             Platform::Telegram(_) | Platform::Feishu(_) => {
                 let _ = notes(id);
-                continue;
+                anyhow::bail!("channel {:?}: this build has no {} yet", channel.name, channel.kind().as_str());
             }
         };
         if let Some(adapter) = adapter.with_context(|| format!("channel {:?}", channel.name))? {
