@@ -130,7 +130,10 @@ impl Route {
                 if self.turn_into_answer(row, body).await? {
                     return Ok(());
                 }
-                left_behind = Owed::from(row).message.filter(|_| self.outlet.features().edits);
+                // Where it stands now: it may have moved on the way here.
+                let rows = store.of_turn(&self.turn_id).await?;
+                let left = rows.iter().find(|left| left.id == row.id).and_then(|left| Owed::from(left).message);
+                left_behind = left.filter(|_| self.outlet.features().edits);
                 self.intend(DeliveryKind::Part, number, body.text()).await?
             }
             Some(row) => {

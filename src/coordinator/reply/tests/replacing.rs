@@ -127,3 +127,18 @@ async fn an_answer_for_a_placeholder_that_cannot_be_edited_takes_its_place() {
     assert_eq!(bench.platform.calls(), [post(FIRST), edit("m1", "It was DNS."), post("It was DNS."), delete("m1")]);
     assert_eq!(bench.owed().await, [settled(DeliveryKind::Placeholder, 0, "It was DNS.")]);
 }
+
+#[tokio::test]
+async fn a_replacement_that_cannot_become_the_answer_either_is_not_left_behind() {
+    let bench = Bench::new(|_| {}).await;
+    bench.started().await.quiet().await;
+    // An earlier process came as far as the post of the replacement.
+    let key = super::super::replace::replacement("d1", &MessageId { room: "C1".into(), id: "m1".into() });
+    let before = crate::coordinator::testing::outbound(Operation::Post(key), "First.", Urgency::Final);
+    watchfloor_channel::ChannelAdapter::send(&*bench.platform, &before).await.unwrap();
+    let (removed, go_on) = Answer::hang();
+    go_on.add_permits(1);
+    bench.platform.answers([not_editable(), removed, Answer::refused(RefusalKind::Other)]);
+    bench.route_after_a_crash().finish(&markdown("It was DNS.")).await.unwrap();
+    assert_eq!(bench.chat(), ["It was DNS."]);
+}
