@@ -15,7 +15,7 @@ use url::Url;
 use watchfloor_channel::RefusalKind;
 
 use crate::{
-    TelegramConfig,
+    TelegramConfig, descriptions,
     errors::{self, CallError},
     names::Names,
 };
@@ -130,16 +130,16 @@ impl Api {
         let (status, body) = tokio::time::timeout(limit, answer)
             .await
             .map_err(|_| CallError::Unclear(format!("no answer within {} s", limit.as_secs())))??;
-        let result = result_of(status, &body).inspect_err(|error| log(method, error))?;
+        let result = result_of(method, status, &body)?;
         serde_json::from_value(result).map_err(|_| CallError::Unclear("the answer is not readable".to_owned()))
     }
 }
 
-/// What Telegram says is about the request and does not quote more of it than the name of a tag.
-fn log(method: &str, error: &CallError) {
+/// The sentence is about the request and quotes no more of it than the name of a tag.
+fn log(method: &str, error: &CallError, said: &str) {
     match error {
-        CallError::Refused(refusal) if errors::is_our_fault(refusal) => {
-            error!(method, code = refusal.code, "Telegram finds fault with our request");
+        CallError::Refused(refusal) if descriptions::is_our_fault(refusal) => {
+            error!(method, code = refusal.code, said, "Telegram finds fault with our request");
         }
         CallError::Refused(refusal) => debug!(method, code = refusal.code, "Telegram refused a call"),
         _ => {}
@@ -181,7 +181,7 @@ fn method_of<P: Payload>(_: &P) -> String {
     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
 
-fn result_of(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
+fn result_of(method: &str, status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
     let Ok(answer) = serde_json::from_slice::<Answer>(body) else { return Err(of_status(status)) };
     if answer.ok {
         return Ok(answer.result);
@@ -193,7 +193,9 @@ fn result_of(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
         return Err(errors::rate_limited(Some(Duration::from_secs(seconds.max(1)))));
     }
     let code = if answer.error_code == 0 { status.as_u16() } else { answer.error_code };
-    Err(errors::from_description(code, &answer.description))
+    let error = descriptions::sort(code, &answer.description);
+    log(method, &error, &descriptions::cut(&answer.description));
+    Err(error)
 }
 
 /// No Bot API speaks: what stands in between, or something else at that address.
@@ -252,7 +254,7 @@ mod tests {
     }
 
     fn answered(status: u16, answer: &Value) -> String {
-        match result_of(StatusCode::from_u16(status).unwrap(), answer.to_string().as_bytes()) {
+        match result_of("getMe", StatusCode::from_u16(status).unwrap(), answer.to_string().as_bytes()) {
             Ok(result) => result.to_string(),
             Err(error) => error.to_string(),
         }

@@ -4,6 +4,7 @@
 mod adapter;
 mod api;
 mod config;
+mod descriptions;
 mod errors;
 mod features;
 mod files;
