@@ -33,7 +33,6 @@ pub(crate) fn of(ask: &Ask) -> Result<Option<InlineKeyboardMarkup>, Refusal> {
 }
 
 /// Action and value of a click. Other clients can send whatever they like.
-#[allow(dead_code, reason = "clicks are read where updates are received")]
 pub(crate) fn read(data: &str) -> (&str, &str) {
     data.split_once(':').unwrap_or((data, ""))
 }

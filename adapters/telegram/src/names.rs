@@ -12,7 +12,6 @@ impl Names {
         Self(Cache::new(REMEMBERED))
     }
 
-    #[allow(dead_code, reason = "names are learnt where messages are received")]
     pub(crate) fn learn(&self, person: &str, name: &str) {
         if !name.trim().is_empty() {
             self.0.insert(person.to_owned(), name.trim().to_owned());

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, info, warn};
-use watchfloor_channel::{Inbound, InboundKind, Inbox, MessageId, Note, NotesError, Verdict};
+use watchfloor_channel::{Author, Inbound, InboundKind, Inbox, MessageId, Note, NotesError, Verdict};
 
 use super::{
     gather::{Piece, Whole},
@@ -166,6 +166,8 @@ impl Shared {
             return Ok(Read::Nothing);
         }
         self.threads.keep(&message, &place).await?;
+        let Author { id, name, .. } = &piece.inbound.author;
+        self.api.names.learn(id, name.as_deref().unwrap_or_default());
         Ok(match kind {
             InboundKind::Message => Read::Message(Box::new(piece)),
             // An edit that leaves no words says nothing.

@@ -11,6 +11,7 @@ use tracing::{debug, warn};
 use watchfloor_channel::{Act, Aside, Author, ConversationId, MessageId, text};
 
 use super::{arrivals::Shared, updates::Press};
+use crate::{keyboard, thread::Thread};
 
 /// The coordinator answers within a moment; a person waits.
 const SENTENCE: Duration = Duration::from_secs(2);
@@ -56,8 +57,9 @@ impl Shared {
         let (chat, number) = (message.chat.id, message.message_id);
         let noted = self.threads.noted(chat, number).await.ok().flatten();
         let topic = message.message_thread_id.filter(|_| message.is_topic_message);
-        let topic = topic.map(|topic| crate::thread::Thread::Topic(topic).to_string());
-        let (action, value) = press.data.split_once(':').unwrap_or((&press.data, ""));
+        let topic = topic.map(|topic| Thread::Topic(topic).to_string());
+        let (action, value) = keyboard::read(&press.data);
+        self.api.names.learn(&press.from.id.to_string(), &press.from.name().unwrap_or_default());
         Some(Aside {
             conversation: ConversationId {
                 channel: self.config.id.clone(),

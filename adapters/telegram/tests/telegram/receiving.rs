@@ -87,6 +87,16 @@ async fn files_come_with_their_caption_and_can_be_fetched() {
 }
 
 #[tokio::test]
+async fn who_has_written_is_mentioned_by_name() {
+    use watchfloor_channel::ChannelAdapter;
+    let bot = Bot::connected(world(), |_| {}).await;
+    assert!(!bot.adapter.mention("5001").contains("Alice"));
+    bot.telegram.say(ALICE, OPS, "@ops_bot why?").await;
+    bot.desk.inbound(1).await;
+    assert!(bot.adapter.mention("5001").contains("Alice"));
+}
+
+#[tokio::test]
 async fn unknown_entities_and_fields_lose_nothing() {
     let bot = Bot::connected(world(), |_| {}).await;
     let post = Post::text("@ops_bot why since 10:00?").marked("10:00", "date_time", json!({"unix_time": 1}));

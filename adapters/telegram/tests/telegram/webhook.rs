@@ -12,7 +12,7 @@ use http::StatusCode;
 use serde_json::json;
 use tokio::{net::TcpListener, task::JoinSet};
 use watchfloor_channel::{ChannelAdapter, ChannelState, Inbox};
-use watchfloor_sim::telegram::{self, ALICE, OPS};
+use watchfloor_sim::telegram::{self, ALICE, Fault, OPS};
 use watchfloor_telegram::{Intake, TelegramAdapter};
 
 use crate::desk::{Bot, Desk, world};
@@ -139,6 +139,35 @@ async fn telegram_is_told_our_address_and_delivers_there() {
     assert_eq!(bot.desk.texts(1).await, ["why?"]);
     bot.telegram.heard().await;
     assert!(bot.telegram.calls("getUpdates").is_empty());
+}
+
+#[tokio::test]
+async fn telling_our_address_is_repeated_until_telegram_has_it() {
+    let elsewhere = json!({"ok": true, "result": {"url": "https://example.org/", "pending_update_count": 0}});
+    for (method, fault) in [
+        ("setWebhook", Fault::HtmlPage(502)),
+        ("setWebhook", Fault::retry_after(1)),
+        ("getWebhookInfo", Fault::Garbage),
+        ("getWebhookInfo", Fault::Answer(200, elsewhere)),
+    ] {
+        let mut bot = Bot::idle(world(), |config| {
+            let url = Some("http://127.0.0.1:9/events".parse().unwrap());
+            config.intake = Intake::Webhook { secret_token: SECRET.into(), url };
+        })
+        .await;
+        bot.telegram.fault(method, fault);
+        bot.start();
+        bot.state(|state| matches!(state, ChannelState::Disconnected(_))).await;
+        bot.state(|state| *state == ChannelState::Connected).await;
+        assert_eq!(bot.telegram.calls("setWebhook").len(), 2, "{method}");
+    }
+    let mut bot = Bot::idle(world(), |config| {
+        config.intake = Intake::Webhook { secret_token: SECRET.into(), url: None };
+    })
+    .await;
+    bot.telegram.revoke_token();
+    bot.start();
+    assert!(bot.ended().await.is_err());
 }
 
 #[tokio::test]
