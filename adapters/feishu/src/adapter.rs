@@ -142,8 +142,9 @@ impl ChannelAdapter for FeishuAdapter {
     }
 
     fn figures(&self) -> Vec<(&'static str, u64)> {
-        let calls = ("calls_this_month", self.api.quota.this_month());
-        std::iter::once(calls).chain(self.receiver.figures()).collect()
+        let mut figures = vec![("calls_this_month", self.api.quota.this_month())];
+        figures.extend(self.receiver.figures());
+        figures
     }
 
     fn measure(&self, body: &Body) -> usize {
