@@ -23,7 +23,7 @@ def report(step, **seen):
 def refused(step, answer):
     # The SDK itself knows the header in one spelling alone.
     headers = {name.lower(): value for name, value in answer.raw.headers.items()}
-    report(step, code=answer.code, log_id=answer.error.log_id == headers["x-tt-logid"])
+    report(step, code=answer.code, log_id=answer.error["log_id"] == headers["x-tt-logid"])
 
 
 def post(text):

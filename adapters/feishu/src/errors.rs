@@ -129,6 +129,9 @@ fn sort(call: Call, code: i64, status: StatusCode, reset: Option<Duration>, answ
             Some((kind, remedy)) => (kind, remedy.to_owned()),
             None if code == 99_991_672 => (RefusalKind::Permission, missing_scope(answer)),
             None if status == StatusCode::TOO_MANY_REQUESTS => return rate_limited(reset),
+            None if call == Call::Reply && says_withdrawn(answer) => {
+                (RefusalKind::MessageGone, "the message to answer was recalled".to_owned())
+            }
             None if status.is_server_error() => return CallError::Unclear(format!("Feishu failed ({code})")),
             None => (RefusalKind::Other, "Feishu refused the call".to_owned()),
         },
@@ -219,6 +222,12 @@ fn meaning(call: Call, code: i64) -> Option<(RefusalKind, &'static str)> {
     })
 }
 
+/// The words change without notice, but this refusal was met under numbers that nobody has written down.
+fn says_withdrawn(answer: &Value) -> bool {
+    let said = answer.get("msg").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
+    said.contains("withdrawn") || said.contains("recalled")
+}
+
 /// Feishu names the scopes of which one would do.
 fn missing_scope(answer: &Value) -> String {
     let violations = answer.pointer("/error/permission_violations").and_then(Value::as_array);
@@ -250,4 +259,48 @@ pub(crate) fn rate_limited(reset: Option<Duration>) -> CallError {
 
 pub(crate) fn refused(kind: RefusalKind, code: &str, remedy: &str) -> Refusal {
     Refusal { kind, code: code.to_owned(), remedy: remedy.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sorted(call: Call, code: i64, answer: Value) -> CallError {
+        sort(call, code, StatusCode::BAD_REQUEST, None, &answer)
+    }
+
+    #[test]
+    fn a_missing_scope_names_the_scopes_of_which_one_would_do() {
+        let violation = |subject: &str| json!({"type": "action_scope_required", "subject": subject});
+        let violations =
+            json!([violation("im:message"), violation("im:message:send_as_bot"), violation("<b>x</b>"), 3]);
+        let answer = json!({"error": {"permission_violations": violations}});
+        let CallError::Refused(refusal) = sorted(Call::Send, 99_991_672, answer) else { panic!() };
+        assert_eq!(
+            refusal.remedy,
+            "the app lacks a scope: add im:message or im:message:send_as_bot in the console and publish a version"
+        );
+        for odd in [json!(null), json!({"error": 7}), json!({"error": {"permission_violations": []}})] {
+            let CallError::Refused(refusal) = sorted(Call::Send, 99_991_672, odd) else { panic!() };
+            assert_eq!(refusal.kind, RefusalKind::Permission);
+        }
+    }
+
+    #[test]
+    fn a_withdrawn_question_is_known_under_any_number_but_only_by_a_reply() {
+        let answer = || json!({"msg": "The message was withdrawn."});
+        assert_eq!(sorted(Call::Reply, 777_777, answer()).kind(), Some(RefusalKind::MessageGone));
+        assert_eq!(sorted(Call::Send, 777_777, answer()).kind(), Some(RefusalKind::Other));
+        assert_eq!(sorted(Call::Reply, 230_025, answer()).kind(), Some(RefusalKind::TooLong));
+    }
+
+    #[test]
+    fn whoever_connects_gets_the_connections_code() {
+        for code in [403, 514, 1_000_040_351] {
+            let CallError::Refused(refusal) = sorted(Call::Endpoint, code, json!({})) else { panic!() };
+            assert_eq!((refusal.kind, refusal.code), (RefusalKind::Other, code.to_string()));
+        }
+    }
 }

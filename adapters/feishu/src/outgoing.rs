@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use watchfloor_channel::{Body, ConversationId, MessageId, Outbound, RefusalKind, SendError};
 
 use crate::{
-    FeishuConfig,
+    FeishuConfig, Now,
     api::Api,
     call::{Call, Request},
     errors::{self, CallError},
@@ -35,15 +35,18 @@ use content::{Content, form_of, is_about_form, plainer};
 use forms::Forms;
 
 /// How long Feishu knows a post by its key.
-pub(crate) const MERGED: Duration = Duration::from_secs(3_600);
+const MERGED: Duration = Duration::from_secs(3_600);
 /// Feishu's limit for a key.
 const LONGEST_KEY: usize = 50;
 const REMEMBERED: u64 = 10_000;
+/// Between Feishu's and ours, in milliseconds.
+const CLOCKS_DIFFER: i64 = 2_000;
 
 pub(crate) struct Outgoing {
     api: Arc<Api>,
     threads: Arc<Threads>,
-    pub(crate) forms: Forms,
+    forms: Forms,
+    now: Now,
     /// What was tried under a key: Feishu answers the same key with the same message, whatever we want to say by now.
     tried: Cache<String, Tried>,
     /// Messages with an edit of which we have no answer.
@@ -66,6 +69,15 @@ struct Posted {
     message_id: String,
     thread_id: Option<String>,
     msg_type: String,
+    /// Milliseconds since 1970.
+    create_time: String,
+    body: PostedBody,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PostedBody {
+    content: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -75,10 +87,12 @@ struct Chat {
     group_message_type: String,
 }
 
-/// A message of ours that stands there, and the form that Feishu says it has.
+/// A message of ours that stands there, as Feishu describes it.
 struct Placed {
     message: MessageId,
     form: Option<Form>,
+    created: Option<i64>,
+    content: String,
 }
 
 /// Where a post can go: messages to reply to, best first.
@@ -93,6 +107,7 @@ impl Outgoing {
             api,
             threads,
             forms: Forms::new(config.reply_mode, config.notes.clone()),
+            now: config.now.clone(),
             tried: for_an_hour(),
             in_doubt: for_an_hour(),
             uploaded: for_an_hour(),
@@ -115,6 +130,7 @@ impl Outgoing {
             Body::Ask(_) => Form::Card,
             _ => self.forms.of_room(&places.at.room).await,
         };
+        let started = self.now.millis();
         loop {
             let content = Content::of(body, form)?;
             let now = Tried { content: hash(&content), form };
@@ -122,11 +138,14 @@ impl Outgoing {
             // Before the call: whoever waits for it may lose patience.
             self.tried.insert(key.to_owned(), before.unwrap_or(now));
             match self.place(places, key, content.kind, &content.text).await {
-                Ok(Placed { message, form: told }) => {
-                    let form = told.unwrap_or(form);
+                Ok(placed) => {
+                    let form = placed.form.unwrap_or(form);
+                    let message = placed.message;
                     self.forms.remember(&message.id, form).await;
-                    // It may be what we said first.
-                    if before.is_some_and(|before| before.form == form && before != now) {
+                    let tried_otherwise = before.is_some_and(|before| before.form == form && before != now);
+                    // An earlier process may have tried, too.
+                    let is_older = placed.created.is_some_and(|created| created + CLOCKS_DIFFER < started);
+                    if tried_otherwise || (is_older && !shown::is_same(&placed.content, &content.text)) {
                         self.edit_in(form, &message, body).await?;
                     }
                     self.tried.insert(key.to_owned(), Tried { form, ..now });
@@ -181,7 +200,8 @@ impl Outgoing {
         let thread = posted.thread_id.as_deref().filter(|thread| !thread.is_empty());
         self.threads.posted(at, &posted.message_id, thread).await;
         let message = MessageId { room: at.room.clone(), id: posted.message_id };
-        Ok(Placed { message, form: form_of(&posted.msg_type) })
+        let (form, created) = (form_of(&posted.msg_type), posted.create_time.parse().ok());
+        Ok(Placed { message, form, created, content: posted.body.content })
     }
 
     async fn places<'a>(&self, message: &'a Outbound) -> Result<Places<'a>, SendError> {

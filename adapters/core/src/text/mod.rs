@@ -3,6 +3,8 @@
 mod address;
 pub mod blocks;
 mod controls;
+#[cfg(test)]
+mod fuzz;
 mod sanitize;
 mod shorten;
 mod size;

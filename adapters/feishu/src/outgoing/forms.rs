@@ -53,7 +53,7 @@ impl Forms {
         if let Some(known) = self.messages.get(message) {
             return known;
         }
-        let noted = self.read(&message_key(message)).await.ok().flatten();
+        let Ok(noted) = self.read(&message_key(message)).await else { return self.usual() };
         let form = noted.and_then(|word| form_of(&word)).unwrap_or(self.usual());
         self.messages.insert(message.to_owned(), form);
         form

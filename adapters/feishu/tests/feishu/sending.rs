@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use watchfloor_channel::{Body, ChannelAdapter, MessageId, RefusalKind, SendError, Sign};
+use watchfloor_feishu::Now;
 use watchfloor_sim::feishu::{ALICE, Chat, ChatKind, Fault, GROUP, MENTION, TOPICS};
 
-use crate::desk::{Bot, conversation, refusal, tenant};
+use crate::desk::{Bot, conversation, now_ms, refusal, tenant};
 
 async fn bot() -> Bot {
     Bot::idle(tenant(), |config| config.call_timeout = Duration::from_secs(2)).await
@@ -79,6 +80,22 @@ async fn a_repetition_that_has_something_else_to_say_says_it() {
 }
 
 #[tokio::test]
+async fn what_an_earlier_process_posted_under_the_key_becomes_what_is_to_be_said_now() {
+    let mut bot = bot().await;
+    let question = bot.mention("why?").await;
+    bot.feishu.fault("reply", Fault::DropResponse);
+    let lost = bot.post(&question, "k1", "looking …").await;
+    assert!(matches!(lost, Err(SendError::Uncertain(_))), "{lost:?}");
+    bot.restarted(|config| config.now = Now::new(|| now_ms() + 60_000));
+    let posted = bot.post(&question, "k1", "the disk is full").await.unwrap();
+    assert_eq!(bot.feishu.message(&posted.id).text(), "the disk is full");
+    // A new post needs no edit, however the clocks differ.
+    bot.restarted(|config| config.now = Now::new(|| now_ms() + 60_000));
+    bot.post(&question, "k2", "and the cause").await.unwrap();
+    assert_eq!(bot.feishu.calls("edit").len(), 1);
+}
+
+#[tokio::test]
 async fn when_the_question_is_recalled_the_answer_goes_to_the_group_under_the_same_key() {
     let bot = bot().await;
     let question = bot.mention("why?").await;
@@ -109,6 +126,18 @@ async fn when_everything_of_a_topic_is_recalled_no_new_topic_is_opened() {
         }
     }
     assert_eq!(bot.feishu.calls("send").len(), 0);
+}
+
+#[tokio::test]
+async fn when_the_question_is_recalled_in_a_topic_the_answer_stays_there() {
+    let bot = Bot::connected(tenant(), |_| {}).await;
+    let root = bot.feishu.say(ALICE, TOPICS, "checkout is slow").await;
+    let question = bot.feishu.reply(ALICE, &root, &format!("{MENTION} why?")).await;
+    let at = bot.desk.inbound(1).await.remove(0).conversation;
+    bot.feishu.recall(&question).await;
+    let posted = bot.post_to(at, Some(&question), "k1", Body::Plain("found it".into())).await.unwrap();
+    let message = bot.feishu.message(&posted.id);
+    assert_eq!((message.root.as_deref(), message.thread), (Some(root.as_str()), bot.feishu.message(&root).thread));
 }
 
 #[tokio::test]

@@ -158,12 +158,14 @@ async fn a_push_in_parts_is_acknowledged_once_on_any_of_them() {
     }
 }
 
+type Spoil = fn(&mut Frame);
+
 #[tokio::test]
 async fn an_acknowledgement_that_echoes_too_little_is_told() {
     let feishu = tenant().await;
     let mut link = Connection::open(&feishu).await;
     let ok = json!({"code": 200});
-    let spoil: [(&str, fn(&mut Frame)); 7] = [
+    let spoil: [(&str, Spoil); 7] = [
         ("SeqID", |ack| ack.numbers[0] += 1),
         ("LogID", |ack| ack.numbers[1] &= !1023),
         ("service", |ack| ack.numbers[2] = 0),

@@ -4,6 +4,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Align, Span, Table, plain};
 
+/// A longer cell sticks out. Padding every row to it would make a small table huge.
+const WIDEST_COLUMN: usize = 80;
+
 /// Columns padded to their display width: wide characters count twice. Breaks inside cells become spaces.
 pub fn aligned(table: &Table) -> String {
     let head: Vec<String> = table.head.iter().map(|cell| words(cell)).collect();
@@ -11,6 +14,7 @@ pub fn aligned(table: &Table) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(head.len());
     let widths: Vec<usize> = (0..columns)
         .map(|at| rows.iter().chain([&head]).filter_map(|row| row.get(at)).map(|cell| cell.width()).max().unwrap_or(0))
+        .map(|width| width.min(WIDEST_COLUMN))
         .collect();
     let line = |cells: &[String]| {
         let padded = widths.iter().enumerate().map(|(at, &width)| {
@@ -73,6 +77,8 @@ mod tests {
              a b   22\n\
              é"
         );
+        let long = drawn(&format!("| a | b |\n|---|---|\n| {} | c |\n| d | e |", "x".repeat(200)));
+        assert_eq!(long.lines().map(UnicodeWidthStr::width).collect::<Vec<_>>(), [83, 83, 203, 83]);
         assert_eq!(width("a\n错误率\n"), 6);
     }
 }

@@ -1,0 +1,83 @@
+//! An answer's whole way, from the model's bytes to the parts of a message, for as long as it is told to.
+
+use std::time::{Duration, Instant};
+
+use proptest::{
+    prelude::*,
+    test_runner::{TestCaseError, TestRunner},
+};
+
+use super::{Limits, Size, blocks, for_people, split_within};
+use crate::TextUnit;
+
+const LIMITS: Limits = Limits { text: 120, unit: TextUnit::Utf16, bytes: 300, marks: 4 };
+
+fn size(part: &str) -> Size {
+    Size { text: TextUnit::Utf16.measure(part), bytes: part.len(), marks: part.matches('`').count() / 2 }
+}
+
+fn holds(text: &str) -> Result<(), TestCaseError> {
+    let clean = for_people(text);
+    prop_assert_eq!(for_people(&clean), clean.clone());
+    blocks::parse(&clean);
+    for part in split_within(&clean, &LIMITS, size) {
+        prop_assert!(!part.trim().is_empty());
+        prop_assert!(LIMITS.hold(&size(&part)), "{part:?} is {:?}", size(&part));
+    }
+    Ok(())
+}
+
+fn anything() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "word",
+        " ",
+        "**",
+        "_",
+        "`",
+        "```",
+        "~~~",
+        "> ",
+        "- ",
+        "1. ",
+        "# ",
+        "\n",
+        "\n\n",
+        "    ",
+        "|",
+        "| a | b |\n|---|---|\n",
+        "[a]",
+        "[a]: https://e.org\n",
+        "](",
+        ")",
+        "<think>",
+        "</think>",
+        "<|channel|>analysis<|message|>",
+        "<|end|>",
+        "<message from=\"a\">",
+        "</message>",
+        "<thread>",
+        "</thread>",
+        "错误",
+        "👩‍👧",
+        "e\u{301}",
+        "\u{202e}",
+        "\u{200b}",
+        "\r",
+    ]);
+    let bytes =
+        prop::collection::vec(any::<u8>(), 0..400).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let words = prop::collection::vec(words, 0..80).prop_map(|words| words.concat());
+    prop::collection::vec(prop_oneof![3 => words, 1 => bytes], 1..4).prop_map(|texts| texts.concat())
+}
+
+#[test]
+#[ignore = "runs for WATCHFLOOR_FUZZ_SECONDS"]
+fn fuzz_an_answer() {
+    let seconds = std::env::var("WATCHFLOOR_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(5);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    while Instant::now() < end {
+        let mut runner =
+            TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) });
+        runner.run(&anything(), |text| holds(&text)).unwrap();
+    }
+}
