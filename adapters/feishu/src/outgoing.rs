@@ -117,6 +117,7 @@ impl Outgoing {
 
     pub(crate) async fn post(&self, message: &Outbound, key: &str) -> Result<MessageId, SendError> {
         let key = shortened(key);
+        let _under_way = self.threads.posting(&message.conversation.room);
         let mut places = self.places(message).await?;
         match &message.body {
             Body::File(file) => self.post_file(&mut places, &key, file).await,

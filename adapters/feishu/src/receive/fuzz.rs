@@ -63,8 +63,9 @@ fn frames_are_read(came: Vec<Vec<u8>>) -> Result<(), TestCaseError> {
 /// Words of the platform in any order, at any depth.
 fn words() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
-        3 => prop::sample::select(vec!["", "p2p", "group", "text", "post", "interactive", "user", US, "om_1", "omt_1", "@_user_1",
-            "@_user_10 @_user_1", "@_all", "1767225600100", "{\"text\":\"@_user_1 hi\"}", "[[]]", "{}", "system", "file"]).prop_map(str::to_owned),
+        3 => prop::sample::select(vec!["", "p2p", "group", "text", "post", "interactive", "system", "file", "user", US, "om_1",
+            "omt_1", "@_user_1", "@_user_10 @_user_1", "@_all", "1767225600100", "{\"text\":\"@_user_1 hi\"}", "[[]]", "{}"])
+        .prop_map(str::to_owned),
         1 => ".{0,12}",
     ];
     let leaf = prop_oneof![

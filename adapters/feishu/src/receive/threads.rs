@@ -1,16 +1,25 @@
 //! Which messages belong to which conversation. A topic has a name of its own that some events leave out, so each
 //! conversation keeps the name under which it was first met, and the notes know its other names.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex as Guarded, PoisonError},
+    time::Duration,
+};
 
 use moka::sync::Cache;
-use tokio::sync::Mutex;
+use tokio::{
+    sync::{Mutex, Notify},
+    time::timeout,
+};
 use tracing::warn;
 use watchfloor_channel::{ConversationId, Note, Notes, NotesError};
 
 /// Notes live 30 days from when they were last written; a conversation that goes on for longer keeps its names.
 const WRITTEN_AGAIN_AFTER: Duration = Duration::from_secs(24 * 3600);
 const REMEMBERED: u64 = 10_000;
+/// What a message may wait for an answer of ours that is just being posted.
+const MOMENT: Duration = Duration::from_millis(800);
 
 pub(crate) struct Threads {
     notes: Arc<dyn Notes>,
@@ -18,6 +27,7 @@ pub(crate) struct Threads {
     naming: Mutex<()>,
     /// What was written of late.
     fresh: Cache<String, String>,
+    under_way: UnderWay,
 }
 
 /// What an event says about where a message stands.
@@ -33,7 +43,7 @@ pub(super) struct Place<'a> {
 impl Threads {
     pub(crate) fn new(notes: Arc<dyn Notes>) -> Self {
         let fresh = Cache::builder().max_capacity(REMEMBERED).time_to_live(WRITTEN_AGAIN_AFTER).build();
-        Self { notes, naming: Mutex::new(()), fresh }
+        Self { notes, naming: Mutex::new(()), fresh, under_way: UnderWay::default() }
     }
 
     /// A message to reply to so that the reply lands in that conversation. `None`: the room itself.
@@ -69,6 +79,28 @@ impl Threads {
         if let Err(error) = self.write(notes).await {
             warn!(%error, message.id = message_id, "a post of ours is not noted: an answer to it may not be known as one");
         }
+    }
+
+    /// To be held while something is posted in that room, until [`Threads::posted`] has noted it.
+    pub(crate) fn posting(&self, room: &str) -> Posting<'_> {
+        *self.under_way.rooms().entry(room.to_owned()).or_default() += 1;
+        Posting { under_way: &self.under_way, room: room.to_owned() }
+    }
+
+    /// Some messages of ours come back as events, as if somebody else had said them, and that may be quicker than the
+    /// answer to the post.
+    pub(super) async fn settled(&self, room: &str) {
+        let settled = async {
+            loop {
+                let ended = self.under_way.ended.notified();
+                if !self.under_way.rooms().contains_key(room) {
+                    return;
+                }
+                ended.await;
+            }
+        };
+        // A post may take long; then only our ids tell.
+        let _ = timeout(MOMENT, settled).await;
     }
 
     /// Did we send this message?
@@ -142,6 +174,38 @@ impl Threads {
             self.fresh.insert(key, value);
         }
         Ok(())
+    }
+}
+
+/// Posts whose message is not known yet, by room.
+#[derive(Default)]
+struct UnderWay {
+    rooms: Guarded<HashMap<String, usize>>,
+    ended: Notify,
+}
+
+impl UnderWay {
+    fn rooms(&self) -> std::sync::MutexGuard<'_, HashMap<String, usize>> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct Posting<'t> {
+    under_way: &'t UnderWay,
+    room: String,
+}
+
+impl Drop for Posting<'_> {
+    fn drop(&mut self) {
+        let mut rooms = self.under_way.rooms();
+        if let Some(posts) = rooms.get_mut(&self.room) {
+            *posts -= 1;
+            if *posts == 0 {
+                rooms.remove(&self.room);
+            }
+        }
+        drop(rooms);
+        self.under_way.ended.notify_waiters();
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use watchfloor_channel::{Addressed, Author, FileRef, Inbound, InboundKind, MessageId, Note, Notes, NotesError};
-use watchfloor_sim::feishu::{ALICE, BOB, EXTERNAL, GROUP, GROUP_MESSAGES, GUEST, MENTION};
+use watchfloor_channel::{Addressed, Author, Body, FileRef, Inbound, InboundKind, MessageId, Note, Notes, NotesError};
+use watchfloor_sim::feishu::{ALICE, BOB, EXTERNAL, Fault, GROUP, GROUP_MESSAGES, GUEST, MENTION};
 
 use crate::desk::{Bot, conversation, tenant};
 
@@ -119,9 +119,7 @@ async fn b039_our_own_messages_are_known_however_they_come_back_and_in_every_kin
     bot.desk.inbound(2).await;
     let answers = [
         bot.post(&question, "key-1", "Because.").await.unwrap(),
-        bot.post_to(conversation(&private, ""), None, "key-2", watchfloor_channel::Body::Plain("Because.".into()))
-            .await
-            .unwrap(),
+        bot.post_to(conversation(&private, ""), None, "key-2", Body::Plain("Because.".into())).await.unwrap(),
     ];
     let mut count = 2;
     for answer in answers {
@@ -132,6 +130,22 @@ async fn b039_our_own_messages_are_known_however_they_come_back_and_in_every_kin
             assert!(came.last().unwrap().author.is_self, "{sender_type} {sender}");
         }
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_back_before_feishu_has_confirmed_it_is_known_as_ours() {
+    let bot = std::sync::Arc::new(bot().await);
+    let room = bot.feishu.p2p(ALICE);
+    bot.feishu.say(ALICE, &room, "why?").await;
+    bot.desk.inbound(1).await;
+    bot.feishu.fault("send", Fault::DelayAfter(Duration::from_millis(300)));
+    let mut posting = tokio::task::JoinSet::new();
+    let (poster, at) = (bot.clone(), conversation(&room, ""));
+    posting.spawn(async move { poster.post_to(at, None, "key-1", Body::Plain("Because.".into())).await });
+    let answer = bot.feishu.next_message(&room).await;
+    bot.feishu.echo(&answer.id, "user", ALICE).await;
+    assert!(bot.desk.inbound(2).await[1].author.is_self);
+    assert!(posting.join_next().await.unwrap().unwrap().is_ok());
 }
 
 #[tokio::test]
