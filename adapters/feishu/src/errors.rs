@@ -14,8 +14,9 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 /// Too fast for one room or one message: the limit is by the second.
 const SHORT_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
-/// The token is not taken: it may have been revoked before its time.
-const STALE_TOKEN: &str = "99991663";
+/// The token is not taken: it may have been revoked before its time. A new one settles it, or shows that something is wrong
+/// with the app.
+const STALE_TOKEN: [&str; 5] = ["99991663", "99991661", "99991664", "99991665", "99991671"];
 
 /// Named by what to do next. Whether "unclear" matters depends on the call, so [`SendError`] is chosen by the caller.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -68,7 +69,7 @@ impl CallError {
     }
 
     pub(crate) fn is_stale_token(&self) -> bool {
-        self.has_code(&[STALE_TOKEN])
+        self.has_code(&STALE_TOKEN)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use watchfloor_channel::{Budget, Counted, Features, Gaps, Quota, Repeats, Scope, TextUnit};
 
-use crate::{ReplyMode, render::Form};
+use crate::{ReplyMode, outgoing::MERGED, render::Form};
 
 pub(crate) fn features(mode: ReplyMode) -> Features {
     let seconds = Duration::from_secs;
@@ -34,6 +34,6 @@ pub(crate) fn features(mode: ReplyMode) -> Features {
         files: true,
         reactions: true,
         typing: None,
-        repeats: Repeats::Merged(seconds(3_600)),
+        repeats: Repeats::Merged(MERGED),
     }
 }

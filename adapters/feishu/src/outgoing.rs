@@ -35,7 +35,7 @@ use content::{Content, form_of, is_about_form, plainer};
 use forms::Forms;
 
 /// How long Feishu knows a post by its key.
-const MERGED: Duration = Duration::from_secs(3_600);
+pub(crate) const MERGED: Duration = Duration::from_secs(3_600);
 /// Feishu's limit for a key.
 const LONGEST_KEY: usize = 50;
 const REMEMBERED: u64 = 10_000;

@@ -119,7 +119,30 @@ fn month(millis: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use watchfloor_channel::ShortMemory;
+
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn earlier_runs_count_and_a_new_month_begins_at_nothing() {
+        let (notes, now) = (Arc::new(ShortMemory::default()), Arc::new(AtomicI64::new(1_764_518_399_000)));
+        notes.write(&[Note::always("calls/2025-11", "40")]).await.unwrap();
+        let clock = now.clone();
+        let quota = Quota::new(notes.clone(), Now::new(move || clock.load(Ordering::Relaxed)));
+        quota.count();
+        quota.count();
+        tokio::time::sleep(2 * GATHERED).await;
+        assert_eq!(quota.this_month(), 42);
+        assert_eq!(notes.read("calls/2025-11").await.unwrap().as_deref(), Some("42"));
+        now.fetch_add(1_000, Ordering::Relaxed);
+        assert_eq!(quota.this_month(), 0);
+        quota.count();
+        quota.settle().await;
+        assert_eq!((quota.this_month(), notes.read("calls/2025-12").await.unwrap().as_deref()), (1, Some("1")));
+        assert_eq!(notes.read("calls/2025-11").await.unwrap().as_deref(), Some("42"));
+    }
 
     #[test]
     fn a_month_begins_at_midnight_in_china() {
