@@ -31,6 +31,7 @@ pub(crate) fn body(body: &Body) -> Html {
     match body {
         Body::Markdown(text) => markdown(text),
         Body::Plain(text) => plain(text),
+        Body::Ask(ask) => markdown(&ask.text),
         Body::File(file) => plain(&file.comment),
     }
 }
