@@ -31,6 +31,18 @@ pub(super) fn retracted(pending: &[InboxRow]) -> Vec<String> {
     rows.map(|row| row.id.clone()).collect()
 }
 
+/// What comes behind a stop waits for the turn after it. Events that were sent at once arrive in any order, so it counts when
+/// they were said, and their arrival only where the platform's clock doesn't tell.
+fn before_a_stop(pending: &[InboxRow]) -> impl Iterator<Item = &InboxRow> {
+    let stop = pending.iter().position(|row| row.kind == InboxKind::Stop);
+    let behind = move |at: usize, row: &InboxRow| match stop {
+        Some(stop) if row.sent_at == pending[stop].sent_at => at > stop,
+        Some(stop) => row.sent_at > pending[stop].sent_at,
+        None => false,
+    };
+    pending.iter().enumerate().filter(move |(at, row)| !behind(*at, row)).map(|(_, row)| row)
+}
+
 /// A row of the transcript.
 pub(super) fn user_row(author: Option<&str>, text: String) -> NewMessage {
     row(&Message::user(text), author)
@@ -68,10 +80,7 @@ impl Steering {
         let store = &self.services.store;
         let pending = store.inbox().pending(at.channel.as_str(), &at.room, &at.thread).await?;
         let gone = retracted(&pending);
-        let mut said: Vec<_> = pending
-            .iter()
-            // What comes behind a stop waits for the turn after it.
-            .take_while(|row| row.kind != InboxKind::Stop)
+        let mut said: Vec<_> = before_a_stop(&pending)
             .filter(|row| !gone.contains(&row.id))
             .filter(|row| row.kind == InboxKind::Message && row.author_id == self.asker_id)
             .filter_map(|row| Some((row, inbound(row)?)))
@@ -86,5 +95,45 @@ impl Steering {
         let rows = messages.iter().map(|message| row(message, Some(&self.asker_id))).collect();
         store.turns().steer(&self.turn_id, &self.session_id, self.epoch, &ids, rows, self.services.now()).await?;
         Ok(messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::InboxState;
+
+    fn said(text: &str, sent_at: i64) -> InboxRow {
+        let kind = if text == "stop" { InboxKind::Stop } else { InboxKind::Message };
+        InboxRow {
+            id: text.to_owned(),
+            channel: String::new(),
+            message_key: String::new(),
+            event_id: None,
+            kind,
+            state: InboxState::Pending,
+            turn_id: None,
+            room: String::new(),
+            thread: String::new(),
+            author_id: String::new(),
+            author_name: None,
+            text: text.to_owned(),
+            payload: String::new(),
+            sent_at,
+            received_at: 0,
+        }
+    }
+
+    #[test]
+    fn a_stop_covers_what_was_said_before_it_in_whatever_order_it_arrives() {
+        let covered = |rows: &[(&str, i64)]| -> Vec<String> {
+            let rows: Vec<_> = rows.iter().map(|(text, at)| said(text, *at)).collect();
+            before_a_stop(&rows).filter(|row| row.kind == InboxKind::Message).map(|row| row.text.clone()).collect()
+        };
+        assert_eq!(covered(&[("a", 1), ("b", 2)]), ["a", "b"]);
+        assert_eq!(covered(&[("a", 1), ("stop", 2), ("b", 3)]), ["a"]);
+        assert_eq!(covered(&[("b", 3), ("stop", 2), ("a", 1)]), ["a"]);
+        // A clock of whole seconds.
+        assert_eq!(covered(&[("a", 1), ("stop", 1), ("b", 1)]), ["a"]);
     }
 }

@@ -12,6 +12,7 @@ const SHIPPED: &str = include_str!("../../src/cli/drill/scenarios/checkout-502.y
 fn own(change: impl FnOnce(String) -> String) -> Watchfloor {
     let quick = SHIPPED.lines().filter(|line| !line.trim_start().starts_with("delay:"));
     let quick = quick.collect::<Vec<_>>().join("\n").replace("name: checkout-502", "name: my-incident");
+    let quick = quick.replace("platforms: [slack, telegram, feishu]", "platforms: [slack]");
     let quick = quick.replace(", \"incident-investigator: query_promql\"", "");
     let watchfloor = Watchfloor::new();
     std::fs::write(watchfloor.home().join("mine.yaml"), change(quick)).unwrap();
@@ -37,6 +38,25 @@ async fn a_scenario_of_ones_own_is_played_and_judged() {
 }
 
 #[tokio::test]
+async fn the_shipped_incident_is_played_on_all_three_platforms_at_once() {
+    let ended = Watchfloor::new().run(&["drill", "--json"]).await;
+    let outcome: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((ended.code, &outcome["failures"]), (Some(0), &json!([])), "{outcome:#}");
+    let channels = outcome["channels"].as_object().unwrap();
+    let seen: Vec<_> = channels.iter().map(|(name, channel)| (name.as_str(), channel["messages"].clone())).collect();
+    assert_eq!(seen, [("feishu", json!(1)), ("slack", json!(1)), ("telegram", json!(1))]);
+    assert_eq!((&outcome["turns"], &outcome["workers"]), (&json!(3), &json!(3)));
+}
+
+#[tokio::test]
+async fn any_scenario_is_played_where_one_asks_for_it() {
+    let ended = Watchfloor::new().run(&["drill", "two-threads", "--on", "telegram,feishu", "--json"]).await;
+    let outcome: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((ended.code, &outcome["failures"]), (Some(0), &json!([])), "{outcome:#}");
+    assert_eq!(outcome["channels"].as_object().unwrap().keys().collect::<Vec<_>>(), ["feishu", "telegram"]);
+}
+
+#[tokio::test]
 async fn an_expectation_that_did_not_hold_is_named_and_fails_the_drill() {
     let ended = own(|text| text.replace("messages: 1", "messages: 2")).run(&["drill", "mine.yaml", "--json"]).await;
     assert_eq!(ended.code, Some(1), "{ended:?}");
@@ -49,7 +69,7 @@ async fn an_expectation_that_did_not_hold_is_named_and_fails_the_drill() {
 async fn a_scenario_that_is_wrong_or_missing_is_told_with_its_place() {
     let ended = own(|text| text.replace("placeholder: true", "place_holder: true")).run(&["drill", "mine.yaml"]).await;
     assert_eq!(ended.code, Some(1));
-    let told = "watchfloor: mine.yaml:41:3: expect.place_holder: unknown key (did you mean \"placeholder\"?)\n";
+    let told = "watchfloor: mine.yaml:42:3: expect.place_holder: unknown key (did you mean \"placeholder\"?)\n";
     assert_eq!(ended.err, told);
     let ended = Watchfloor::new().run(&["drill", "nowhere.yaml"]).await;
     assert_eq!(ended.code, Some(1));
