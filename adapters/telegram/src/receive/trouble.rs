@@ -70,11 +70,16 @@ impl<'a> Trouble<'a> {
         } else {
             return Duration::ZERO;
         };
+        self.is_lasting(alarm);
+        self.config.reconnect.longest
+    }
+
+    /// What only a person can mend, told once.
+    pub(crate) fn is_lasting(&mut self, alarm: &'static str) {
         if self.alarm.replace(alarm) != Some(alarm) {
             warn!(channel.id = %self.config.id, "{alarm}");
         }
         self.show(ChannelState::Degraded(alarm.to_owned()));
-        self.config.reconnect.longest
     }
 
     fn memory(&self) -> Duration {
