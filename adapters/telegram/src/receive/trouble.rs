@@ -90,7 +90,9 @@ impl<'a> Trouble<'a> {
     pub(crate) fn is_over(&mut self) {
         self.backoff.reset();
         let recent = self.conflict.is_some_and(|(_, latest)| latest.elapsed() < self.memory());
-        if self.alarm.is_some() && recent {
+        if let Some(alarm) = self.alarm.filter(|_| recent) {
+            // Other trouble may have been shown meanwhile.
+            self.show(ChannelState::Degraded(alarm.to_owned()));
             return;
         }
         self.alarm = None;
