@@ -79,9 +79,9 @@ pub(crate) fn refusal(kind: RefusalKind, code: &str, remedy: &str) -> Refusal {
     Refusal { kind, code: code.to_owned(), remedy: remedy.to_owned() }
 }
 
-/// Messages stay behind where a group moves away.
+/// Messages stay behind where a group moves away; new ones can take their place.
 pub(crate) fn left_behind() -> Refusal {
-    refusal(RefusalKind::MessageGone, "chat_moved", "the group has moved, and the message can't be reached there")
+    refusal(RefusalKind::NotEditable, "chat_moved", "the group has moved, and the message can't be reached there")
 }
 
 /// Said by us: the name of a room or a message that no Telegram chat can have.

@@ -8,7 +8,7 @@ const GENERAL: i32 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Thread {
-    /// A private chat, or General.
+    /// A private chat without topics, or General.
     Room,
     Topic(i32),
     /// A chain of replies in a group without topics, by the message that began it.

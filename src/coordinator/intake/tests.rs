@@ -393,7 +393,7 @@ async fn the_platforms_own_stop_stops_whatever_stands_behind_it() {
 #[tokio::test]
 async fn any_other_command_gets_one_sentence_and_claims_nothing() {
     let bench = Bench::new(|access| access.allow_from = ids("* B1")).await;
-    for inbound in [command("m1", "new"), command("m1", "new"), edited(command("m1", "new")), command("m2", "help")] {
+    for inbound in [command("m1", "new"), command("m1", "new"), edited(command("m6", "new")), command("m2", "help")] {
         assert_eq!(bench.deliver(inbound).await, Verdict::Ignored);
     }
     let private = Inbound { addressed: Addressed::Direct, private: true, ..command("m3", "start") };

@@ -12,12 +12,12 @@ use std::{
 };
 
 use futures::FutureExt;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, info, warn};
-use watchfloor_channel::{Author, Inbound, InboundKind, Inbox, MessageId, Note, NotesError, Verdict};
+use watchfloor_channel::{Author, Inbound, InboundKind, Inbox, MessageId, Note, NotesError, Verdict, text};
 
 use super::{
     gather::{Piece, Whole},
@@ -33,6 +33,8 @@ use crate::{TelegramConfig, api::Api, thread::Thread};
 const DELIVERY: Duration = Duration::from_secs(60);
 /// Kinds of updates remembered for "logged once".
 const KINDS: usize = 256;
+/// Characters of an update that are kept when it is set aside.
+const KEPT: usize = 20_000;
 /// Answers to clicks that are under way at the same time.
 const FOLLOW_UPS: usize = 16;
 
@@ -67,7 +69,7 @@ pub(crate) struct Counts {
 /// What an update is to us.
 pub(crate) enum Read {
     Message(Box<Piece<()>>),
-    Edit(Box<Inbound>),
+    Edit(Box<Piece<()>>),
     Press(Box<Press>),
     Nothing,
 }
@@ -172,7 +174,7 @@ impl Shared {
             InboundKind::Message => Read::Message(Box::new(piece)),
             // An edit that leaves no words says nothing.
             _ if message.said().0.is_empty() => Read::Nothing,
-            _ => Read::Edit(Box::new(piece.inbound)),
+            _ => Read::Edit(Box::new(piece)),
         })
     }
 
@@ -205,10 +207,17 @@ impl Shared {
         }
     }
 
-    /// The update will never be understood: it is noted, and the stream goes on.
-    pub(crate) async fn set_aside(&self, update_id: Option<i64>, why: &'static str) -> Result<(), Fault> {
+    /// The update will never be understood: it is kept with the reason, and the stream goes on.
+    pub(crate) async fn set_aside(
+        &self,
+        update_id: Option<i64>,
+        update: &(impl Serialize + Sync),
+        why: &'static str,
+    ) -> Result<(), Fault> {
         let id = update_id.map(|id| id.to_string()).unwrap_or_default();
-        self.config.notes.write(&[Note::a_while(format!("quarantine/{id}"), why)]).await?;
+        let update = serde_json::to_string(update).unwrap_or_default();
+        let kept = format!("{why}\n{}", text::shorten(&update, KEPT));
+        self.config.notes.write(&[Note::a_while(format!("quarantine/{id}"), kept)]).await?;
         let so_far = self.counts.quarantined.fetch_add(1, Ordering::Relaxed) + 1;
         warn!(channel.id = %self.config.id, update.id = id, why, so_far, "an update was set aside");
         Ok(())

@@ -4,7 +4,7 @@ use serde_json::json;
 use watchfloor_channel::Finding;
 
 use super::{
-    sign_in,
+    address, sign_in,
     updates::{User, WebhookInfo},
 };
 use crate::{Intake, TelegramConfig, api::Api, errors::CallError};
@@ -41,18 +41,7 @@ pub(crate) async fn findings(config: &TelegramConfig, api: &Api) -> Vec<Finding>
             finding("no webhook is in the way of polling", wrong)
         }
         Intake::Webhook { url, .. } => {
-            let wrong = match url {
-                _ if info.url.is_empty() => Some(
-                    "Telegram knows no address to deliver to: set public_url and start the service, or call setWebhook"
-                        .to_owned(),
-                ),
-                Some(url) if url.as_str() != info.url => Some(
-                    "Telegram delivers to another address: start the service to set ours, and see who set the other"
-                        .to_owned(),
-                ),
-                _ => None,
-            };
-            finding("Telegram delivers to our address", wrong)
+            finding("Telegram delivers to our address", address::astray(&info, url.as_ref()).map(str::to_owned))
         }
     });
     if !info.last_error_message.is_empty() && !info.url.is_empty() {

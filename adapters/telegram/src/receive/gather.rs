@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use watchfloor_channel::{Addressed, Inbound, MessageId};
 
+use super::frame::{self, Frame};
 use crate::thread::Thread;
 
 /// From here on a text may be a piece: the apps cut a little below the limit. UTF-16 units.
@@ -16,17 +17,21 @@ const PIECES: usize = 32;
 const HELD: usize = 256;
 /// However the pieces trickle in, in units of the pause.
 const LONGEST: u32 = 5;
+/// The pieces of a paste are sent at once. What was said later only comes at the same time where there was an outage.
+const APART_MS: u64 = 5_000;
 
 /// A message, and what is waiting for its verdict.
 #[derive(Debug)]
 pub(crate) struct Piece<T> {
+    /// Its own words and files.
     pub(crate) inbound: Inbound,
+    pub(crate) frame: Frame,
     pub(crate) number: i32,
     pub(crate) album: Option<String>,
     /// Text length in UTF-16 units, as it was sent.
     pub(crate) units: usize,
     /// It names us, or is a command: the beginning of something.
-    pub(crate) names_us: bool,
+    pub(crate) begins: bool,
     pub(crate) ticket: T,
 }
 
@@ -37,6 +42,22 @@ pub(crate) struct Whole<T> {
     /// The pieces after the first, as later calls name them.
     pub(crate) rest: Vec<MessageId>,
     pub(crate) tickets: Vec<T>,
+}
+
+impl Piece<()> {
+    /// With what its verdict is for.
+    pub(crate) fn with<T>(self, ticket: T) -> Piece<T> {
+        let Self { inbound, frame, number, album, units, begins, ticket: () } = self;
+        Piece { inbound, frame, number, album, units, begins, ticket }
+    }
+
+    /// As a message of its own.
+    pub(crate) fn alone(self) -> Inbound {
+        let mut inbound = self.inbound;
+        let words = std::mem::take(&mut inbound.text);
+        frame::put_together(&mut inbound, vec![(words, self.frame)]);
+        inbound
+    }
 }
 
 pub(crate) struct Gather<T> {
@@ -90,12 +111,15 @@ impl<T> Gather<T> {
     }
 
     /// A piece was changed before it was delivered, as link previews do at once. False: it isn't held here.
-    pub(crate) fn edit(&mut self, edited: &Inbound) -> bool {
+    pub(crate) fn edit(&mut self, edited: &Piece<()>) -> bool {
         let pieces = self.held.iter_mut().flat_map(|held| std::iter::once(&mut held.first).chain(&mut held.more));
-        let Some(piece) = pieces.into_iter().find(|piece| piece.inbound.message == edited.message) else {
+        let Some(piece) = pieces.into_iter().find(|piece| piece.inbound.message == edited.inbound.message) else {
             return false;
         };
-        piece.inbound.text.clone_from(&edited.text);
+        // Perhaps it is only now that it is said to us.
+        piece.inbound = Inbound { kind: piece.inbound.kind, ..edited.inbound.clone() };
+        piece.frame.clone_from(&edited.frame);
+        piece.begins = edited.begins;
         true
     }
 
@@ -131,9 +155,14 @@ impl<T> Held<T> {
         if self.pieces().any(|held| held.number == piece.number) {
             return true;
         }
+        if piece.album.is_some() {
+            return true;
+        }
         // Requests overtake each other: the beginning may come after the rest.
-        let begins = piece.names_us || !piece.inbound.files.is_empty();
-        piece.album.is_some() || !begins || piece.number < self.first.number
+        let begins = piece.begins || !piece.inbound.files.is_empty();
+        let at = piece.inbound.sent_at;
+        (!begins || piece.number < self.first.number)
+            && self.pieces().any(|held| held.inbound.sent_at.abs_diff(at) <= APART_MS)
     }
 
     /// The lowest number stays the first.
@@ -152,20 +181,20 @@ impl<T> Held<T> {
     fn whole(self) -> Whole<T> {
         let addressed = self.pieces().map(|piece| piece.inbound.addressed).min_by_key(|addressed| rank(*addressed));
         let mut whole = Whole { inbound: self.first.inbound, rest: Vec::new(), tickets: vec![self.first.ticket] };
+        let mut pieces = vec![(std::mem::take(&mut whole.inbound.text), self.first.frame)];
         for piece in self.more {
             whole.rest.push(piece.inbound.message);
             whole.tickets.push(piece.ticket);
             let Inbound { text, files, command, opens_with_other, .. } = piece.inbound;
             let inbound = &mut whole.inbound;
             inbound.files.extend(files);
-            if inbound.text.is_empty() {
-                // The one caption of an album may be under any of its pictures.
-                (inbound.text, inbound.command, inbound.opens_with_other) = (text, command, opens_with_other);
-            } else if !text.is_empty() {
-                inbound.text.push('\n');
-                inbound.text.push_str(&text);
+            // The one caption of an album may be under any of its pictures.
+            if pieces.iter().all(|(words, _)| words.is_empty()) {
+                (inbound.command, inbound.opens_with_other) = (command, opens_with_other);
             }
+            pieces.push((text, piece.frame));
         }
+        frame::put_together(&mut whole.inbound, pieces);
         whole.tickets.extend(self.spare);
         whole.inbound.addressed = addressed.unwrap_or(whole.inbound.addressed);
         whole

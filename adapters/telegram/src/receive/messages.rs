@@ -6,6 +6,7 @@ use watchfloor_channel::{Author, ChannelId, ConversationId, FileRef, Inbound, In
 
 use super::{
     addressee::{self, Said},
+    frame::Frame,
     gather::Piece,
     text_in::{self, Own},
     threads::Place,
@@ -35,18 +36,12 @@ pub(crate) fn inbound(
     }
     let units = said.encode_utf16().count();
     let Said { text, addressed, opens_with_other, command, names_us } = addressee::read(message, own);
-    let mut text = if said.is_empty() { rich } else { text };
-    let mut files = files;
+    let text = if said.is_empty() { rich } else { text };
     // Who passes a command on does not give it.
     let command = command.filter(|_| message.forward_origin.is_none());
-    if command.is_none() && !is_stop(&text) {
-        if let Some(origin) = forwarded_from(message) {
-            text = format!("[forwarded from {origin}]\n{text}");
-        }
-        if let Some(quoted) = quoted(message, own, &mut files) {
-            text = format!("{text}\n\n{quoted}").trim_start().to_owned();
-        }
-    }
+    let begins = names_us || command.is_some() || is_stop(&text);
+    let mut frame = Frame { origin: forwarded_from(message), ..Frame::default() };
+    frame.quoted = quoted(message, own, &mut frame.files);
     let chat = message.chat.id.to_string();
     let inbound = Inbound {
         conversation: ConversationId {
@@ -71,7 +66,7 @@ pub(crate) fn inbound(
         sent_at: message.date.saturating_mul(1000),
     };
     let album = message.media_group_id.clone();
-    Some(Piece { inbound, number: message.message_id, album, units, names_us, ticket: () })
+    Some(Piece { inbound, frame, number: message.message_id, album, units, begins, ticket: () })
 }
 
 fn author(message: &Message, own: &Own) -> Author {
@@ -93,8 +88,7 @@ fn author(message: &Message, own: &Own) -> Author {
     }
 }
 
-/// Commands must stay what they are: nothing is added to them.
-fn is_stop(text: &str) -> bool {
+pub(super) fn is_stop(text: &str) -> bool {
     text.trim().trim_start_matches('/').trim_end_matches(['.', '!']).eq_ignore_ascii_case("stop")
 }
 

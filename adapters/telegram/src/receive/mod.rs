@@ -1,10 +1,12 @@
 //! The way in: Telegram's updates, by polling or by webhook, until they are durable. What goes out is the adapter's.
 
+mod address;
 mod addressee;
 mod arrivals;
 mod clicks;
 mod commands;
 mod doctor;
+mod frame;
 mod gather;
 mod line;
 mod messages;
@@ -27,7 +29,7 @@ use http::{Request, Response, StatusCode};
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
-use watchfloor_channel::{ChannelState, ConversationId, Finding, Inbox, MessageId, Refusal};
+use watchfloor_channel::{ChannelState, ConversationId, Finding, Inbox, MessageId, NotesError, Refusal};
 
 use self::{
     arrivals::{Counts, Shared},
@@ -41,6 +43,8 @@ use crate::{Intake, TelegramConfig, api::Api};
 
 /// What is under way when we are asked to stop may take this long.
 const LAST_DELIVERIES: Duration = Duration::from_millis(800);
+/// A post that stands in the chat must not look lost because its note takes long.
+const NOTING: Duration = Duration::from_secs(5);
 
 pub(crate) struct Receiver {
     config: Arc<TelegramConfig>,
@@ -108,7 +112,9 @@ impl Receiver {
 
     /// To be told of each new message of ours: whoever answers it means its conversation.
     pub(crate) async fn posted(&self, conversation: &ConversationId, message: &MessageId) {
-        if let Err(error) = self.threads.posted(conversation, message).await {
+        let noted = timeout(NOTING, self.threads.posted(conversation, message)).await;
+        let noted = noted.unwrap_or_else(|_| Err(NotesError("the store took too long".to_owned())));
+        if let Err(error) = noted {
             warn!(channel.id = %self.config.id, %error, "to what conversation a message of ours belongs could not be noted");
         }
     }

@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::{
     sync::watch,
@@ -13,7 +14,7 @@ use watchfloor_channel::{ChannelState, Note, Refusal, backoff::Backoff};
 
 use super::{
     arrivals::{Fault, Read, Shared},
-    gather::{Gather, Piece, Whole},
+    gather::{Gather, Whole},
     line::Line,
     trouble::Trouble,
     updates,
@@ -27,7 +28,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// After a week without updates their numbers begin anew, perhaps below what we have confirmed. By then there is nothing left
 /// that could come twice.
 const QUIET: Duration = Duration::from_secs(6 * 24 * 60 * 60);
-/// An empty answer that comes faster than this was not waited for.
+/// An answer that brings nothing and comes faster than this was not waited for.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Runs until `shared.stop`, or until Telegram says what no retry can mend.
@@ -86,7 +87,8 @@ impl Poller {
             match stop.run_until_cancelled(self.poll(wait)).await.ok_or(End::Stop)? {
                 Ok(batch) => {
                     trouble.is_over();
-                    let in_vain = batch.is_empty() && !wait.is_zero() && asked.elapsed() < AT_ONCE;
+                    let at_once = !wait.is_zero() && asked.elapsed() < AT_ONCE;
+                    let before = self.offset;
                     wait = poll_timeout;
                     if !batch.is_empty() {
                         self.latest = Instant::now();
@@ -100,7 +102,7 @@ impl Poller {
                     }
                     self.take_due().await?;
                     self.confirm().await?;
-                    if in_vain {
+                    if at_once && self.offset == before && self.gather.next_due().is_none() {
                         self.or_stop(sleep(self.shared.config.reconnect.first)).await?;
                     }
                 }
@@ -130,7 +132,7 @@ impl Poller {
 
     async fn take(&mut self, update: Value) -> Result<(), End> {
         let Some(id) = update.get("update_id").and_then(Value::as_i64) else {
-            return self.set_aside(None, "it has no id").await;
+            return self.set_aside(None, &update, "it has no id").await;
         };
         if !self.line.came(id) {
             return Ok(());
@@ -138,18 +140,17 @@ impl Poller {
         let shared = self.shared.clone();
         match self.stored(|| shared.read(&update)).await? {
             Ok(Read::Message(piece)) => {
-                let Piece { inbound, number, album, units, names_us, ticket: () } = *piece;
-                let piece = Piece { inbound, number, album, units, names_us, ticket: id };
-                for whole in self.gather.offer(piece, Instant::now()) {
+                for whole in self.gather.offer(piece.with(id), Instant::now()) {
                     self.deliver(whole).await?;
                 }
                 return Ok(());
             }
             Ok(Read::Edit(edited)) => {
-                if !self.gather.edit(&edited)
-                    && let Err(why) = self.stored(|| shared.hand_over((*edited).clone())).await?
-                {
-                    self.set_aside(Some(id), why).await?;
+                if !self.gather.edit(&edited) {
+                    let edited = edited.alone();
+                    if let Err(why) = self.stored(|| shared.hand_over(edited.clone())).await? {
+                        self.set_aside(Some(id), &update, why).await?;
+                    }
                 }
             }
             Ok(Read::Press(press)) => {
@@ -157,12 +158,12 @@ impl Poller {
                     shared.pressed(*press).await;
                     Ok(())
                 });
-                if let Err(Fault::Hopeless(why)) = pressed.await {
-                    self.set_aside(Some(id), why).await?;
+                if let Err(Fault::Hopeless(why)) = self.or_stop(pressed).await? {
+                    self.set_aside(Some(id), &update, why).await?;
                 }
             }
             Ok(Read::Nothing) => {}
-            Err(why) => self.set_aside(Some(id), why).await?,
+            Err(why) => self.set_aside(Some(id), &update, why).await?,
         }
         self.line.done(id);
         Ok(())
@@ -178,7 +179,7 @@ impl Poller {
     async fn deliver(&mut self, whole: Whole<i64>) -> Result<(), End> {
         let shared = self.shared.clone();
         if let Err(why) = self.stored(|| shared.deliver(&whole)).await? {
-            self.set_aside(whole.tickets.first().copied(), why).await?;
+            self.set_aside(whole.tickets.first().copied(), &whole.inbound, why).await?;
         }
         for update in whole.tickets {
             self.line.done(update);
@@ -186,8 +187,8 @@ impl Poller {
         Ok(())
     }
 
-    async fn set_aside(&self, update: Option<i64>, why: &'static str) -> Result<(), End> {
-        let _ = self.stored(|| self.shared.set_aside(update, why)).await?;
+    async fn set_aside(&self, id: Option<i64>, update: &(impl Serialize + Sync), why: &'static str) -> Result<(), End> {
+        let _ = self.stored(|| self.shared.set_aside(id, update, why)).await?;
         Ok(())
     }
 

@@ -50,11 +50,12 @@ impl Threads {
         let replied = addressee::reply(message);
         let plain =
             |thread: Thread, opens| Place { room: room.clone(), thread: thread.to_string(), opens, unsaid: false };
-        if message.chat.is_private() {
-            return Ok(plain(Thread::Room, replied.is_none()));
-        }
+        // Private chats can have topics too.
         if let (true, Some(topic)) = (message.is_topic_message, message.message_thread_id) {
             return Ok(plain(Thread::Topic(topic), false));
+        }
+        if message.chat.is_private() {
+            return Ok(plain(Thread::Room, replied.is_none()));
         }
         // General.
         if message.chat.is_forum {
@@ -136,6 +137,11 @@ mod tests {
         for (chat, more, wanted) in [
             (json!({"id": 5001, "type": "private"}), json!({}), ("", true)),
             (json!({"id": 5001, "type": "private"}), reply_to(3), ("", false)),
+            (
+                json!({"id": 5001, "type": "private"}),
+                json!({"message_thread_id": 77, "is_topic_message": true}),
+                ("t77", false),
+            ),
             (forum(), json!({"message_thread_id": 77, "is_topic_message": true}), ("t77", false)),
             (forum(), json!({}), ("", false)),
             (forum(), json!({"message_thread_id": 9, "reply_to_message": {"message_id": 9}}), ("", false)),

@@ -70,11 +70,16 @@ impl<'a> Trouble<'a> {
         } else {
             return Duration::ZERO;
         };
+        self.is_lasting(alarm);
+        self.config.reconnect.longest
+    }
+
+    /// What only a person can mend, told once.
+    pub(crate) fn is_lasting(&mut self, alarm: &'static str) {
         if self.alarm.replace(alarm) != Some(alarm) {
             warn!(channel.id = %self.config.id, "{alarm}");
         }
         self.show(ChannelState::Degraded(alarm.to_owned()));
-        self.config.reconnect.longest
     }
 
     fn memory(&self) -> Duration {
@@ -85,7 +90,9 @@ impl<'a> Trouble<'a> {
     pub(crate) fn is_over(&mut self) {
         self.backoff.reset();
         let recent = self.conflict.is_some_and(|(_, latest)| latest.elapsed() < self.memory());
-        if self.alarm.is_some() && recent {
+        if let Some(alarm) = self.alarm.filter(|_| recent) {
+            // Other trouble may have been shown meanwhile.
+            self.show(ChannelState::Degraded(alarm.to_owned()));
             return;
         }
         self.alarm = None;

@@ -9,6 +9,7 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 use tokio::{
@@ -20,8 +21,9 @@ use url::Url;
 use watchfloor_channel::{ChannelId, ChannelState, Refusal};
 
 use super::{
+    address,
     arrivals::{Counts, Fault, Read, Shared},
-    gather::{Gather, Piece, Whole},
+    gather::{Gather, Whole},
     trouble::Trouble,
     updates::{self, WebhookInfo},
 };
@@ -91,8 +93,7 @@ impl Door {
                 info!(channel.id = %self.channel, "Telegram delivers to our address");
             }
             trouble.is_over();
-            shared.stop.cancelled().await;
-            Ok(())
+            address::watch(&shared, self.url.as_ref(), &mut trouble).await
         };
         tokio::select! {
             ended = registered => ended,
@@ -132,7 +133,9 @@ impl Door {
                     let due = self.gather().due(Instant::now());
                     for whole in due {
                         let shared = shared.clone();
-                        shared.deliveries.clone().spawn(async move { deliver(&shared, whole).await });
+                        shared.deliveries.clone().spawn(async move {
+                            shared.give_up.run_until_cancelled(deliver(&shared, whole)).await;
+                        });
                     }
                 }
             }
@@ -180,9 +183,7 @@ impl Door {
         let id = update.get("update_id").and_then(Value::as_i64);
         let done = match shared.guarded(shared.read(update)).await {
             Ok(Read::Message(piece)) => {
-                let Piece { inbound, number, album, units, names_us, ticket: () } = *piece;
-                let piece = Piece { inbound, number, album, units, names_us, ticket: tell };
-                let whole = self.gather().offer(piece, Instant::now());
+                let whole = self.gather().offer(piece.with(tell), Instant::now());
                 self.held.notify_one();
                 for whole in whole {
                     deliver(shared, whole).await;
@@ -191,7 +192,7 @@ impl Door {
             }
             Ok(Read::Edit(edited)) => {
                 let waits = self.gather().edit(&edited);
-                if waits { Ok(()) } else { shared.guarded(shared.hand_over(*edited)).await.map(|_| ()) }
+                if waits { Ok(()) } else { shared.guarded(shared.hand_over(edited.alone())).await.map(|_| ()) }
             }
             Ok(Read::Press(press)) => {
                 let pressed = async {
@@ -203,7 +204,7 @@ impl Door {
             Ok(Read::Nothing) => Ok(()),
             Err(fault) => Err(fault),
         };
-        let _ = tell.send(settled(shared, id, done).await);
+        let _ = tell.send(settled(shared, id, update, done).await);
     }
 
     fn gather(&self) -> std::sync::MutexGuard<'_, Gather<Ticket>> {
@@ -228,17 +229,17 @@ impl Door {
 
 async fn deliver(shared: &Shared, whole: Whole<Ticket>) {
     let done = shared.guarded(shared.deliver(&whole)).await;
-    let written = settled(shared, None, done).await;
+    let written = settled(shared, None, &whole.inbound, done).await;
     for ticket in whole.tickets {
         let _ = ticket.send(written);
     }
 }
 
 /// True: Telegram needn't bring it again.
-async fn settled(shared: &Shared, update: Option<i64>, done: Result<(), Fault>) -> bool {
+async fn settled(shared: &Shared, id: Option<i64>, update: &(impl Serialize + Sync), done: Result<(), Fault>) -> bool {
     match done {
         Ok(()) => true,
-        Err(Fault::Hopeless(why)) => shared.set_aside(update, why).await.is_ok(),
+        Err(Fault::Hopeless(why)) => shared.set_aside(id, update, why).await.is_ok(),
         Err(Fault::Store(why)) => {
             warn!(channel.id = %shared.config.id, why, "an update could not be written down");
             false

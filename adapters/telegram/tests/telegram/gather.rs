@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use watchfloor_channel::InboundKind;
+use watchfloor_channel::{Addressed, InboundKind};
 use watchfloor_sim::telegram::{ALICE, BOB, OPS, SimFile};
 
 use crate::desk::{Bot, conversation, number, world};
@@ -64,6 +64,28 @@ async fn a_later_change_of_a_piece_starts_nothing_new() {
     let came = bot.desk.inbound(2).await;
     let seen: Vec<_> = came.iter().map(|it| (it.kind, it.text.len() > 100)).collect();
     assert_eq!(seen, [(InboundKind::Message, true), (InboundKind::Message, false)]);
+}
+
+#[tokio::test]
+async fn a_mention_that_is_added_while_a_piece_waits_is_heard() {
+    let bot = Bot::connected(world(), |config| config.gather = Duration::from_millis(600)).await;
+    let first = bot.telegram.say(ALICE, OPS, &"x".repeat(4_000)).await;
+    bot.telegram.edit(ALICE, OPS, first, &format!("@ops_bot {}", "x".repeat(4_000))).await;
+    bot.telegram.heard().await;
+    let came = bot.desk.inbound(1).await;
+    let seen: Vec<_> = came.iter().map(|it| (it.kind, it.addressed, it.text.len())).collect();
+    assert_eq!(seen, [(InboundKind::Message, Addressed::Mention, 4_000)]);
+}
+
+/// What is said after a paste commands us at once.
+#[tokio::test]
+async fn a_stop_right_behind_a_paste_is_a_stop() {
+    let bot = quick().await;
+    bot.telegram.paste(ALICE, ALICE, &paste()).await;
+    bot.telegram.say(ALICE, ALICE, "/stop").await;
+    bot.telegram.heard().await;
+    let commands: Vec<_> = bot.desk.inbound(2).await.into_iter().map(|it| it.command).collect();
+    assert_eq!(commands, [None, Some("stop".to_owned())]);
 }
 
 #[tokio::test]

@@ -67,7 +67,24 @@ async fn an_update_whose_handling_always_fails_is_set_aside_and_the_stream_goes_
     assert_eq!(bot.desk.texts(1).await, ["and now?"]);
     bot.telegram.heard().await;
     assert_eq!(bot.figure("updates_set_aside"), 1);
-    assert!(bot.notes.read(&format!("quarantine/{id}")).await.unwrap().is_some());
+    let kept = bot.notes.read(&format!("quarantine/{id}")).await.unwrap();
+    assert!(kept.is_some_and(|kept| kept.contains("@ops_bot boom") || kept.contains("\"boom\"")), "with its words");
+}
+
+#[tokio::test]
+async fn answers_that_bring_nothing_new_are_not_asked_for_without_a_pause() {
+    const PAUSE: Duration = Duration::from_millis(300);
+    let bot =
+        Bot::connected(world(), |config| (config.reconnect.first, config.reconnect.longest) = (PAUSE, PAUSE)).await;
+    let nameless = serde_json::json!({"ok": true, "result": [{"message": {"text": "why?"}}]});
+    bot.telegram.fault_times("getUpdates", Fault::Answer(200, nameless), 3);
+    bot.telegram.cut_connections();
+    until("three of them", || (bot.figure("updates_set_aside") == 3).then_some(())).await;
+    bot.telegram.say(ALICE, OPS, "@ops_bot why?").await;
+    assert_eq!(bot.desk.texts(1).await, ["why?"]);
+    let polls = bot.telegram.calls("getUpdates");
+    let pauses = polls.windows(2).filter(|pair| pair[1].at - pair[0].at >= PAUSE).count();
+    assert!(pauses >= 2, "{polls:?}");
 }
 
 /// B058: the way to Telegram fails in every manner, and is found again.

@@ -145,7 +145,7 @@ async fn what_can_never_pass_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_group_that_moved_is_followed_and_what_stayed_behind_is_gone() {
+async fn a_group_that_moved_is_followed_and_what_stayed_behind_gives_its_place_to_others() {
     let bot = bot().await;
     let asked = bot.telegram.say(ALICE, SMALL_GROUP, "@ops_bot why?").await;
     let thread = format!("m{asked}");
@@ -157,9 +157,9 @@ async fn a_group_that_moved_is_followed_and_what_stayed_behind_is_gone() {
     // The same number is another message there.
     assert_eq!((shown.text(), shown.reply_to), ("full", None));
     let calls = bot.telegram.all_calls().len();
-    assert_eq!(outcome(bot.edit(&before, "found it").await), "MessageGone");
+    assert_eq!(outcome(bot.edit(&before, "found it").await), "NotEditable");
     assert_eq!(outcome(bot.delete(&before).await), "done");
-    assert_eq!(outcome(bot.adapter.react(&before, Sign::Done).await), "MessageGone");
+    assert_eq!(outcome(bot.adapter.react(&before, Sign::Done).await), "NotEditable");
     assert_eq!(bot.telegram.all_calls().len(), calls, "nothing of it is worth a call");
     bot.edit(&after, "found it").await.unwrap();
     bot.post(SMALL_GROUP, &thread, "more").await.unwrap();
@@ -174,7 +174,7 @@ async fn an_edit_or_a_removal_can_be_the_first_to_hear_of_a_move() {
         let before = bot.post(SMALL_GROUP, "", "looking …").await.unwrap();
         let now = bot.telegram.upgrade_group(SMALL_GROUP).await;
         let said = if edits { bot.edit(&before, "found it").await } else { bot.delete(&before).await };
-        assert_eq!(outcome(said), if edits { "MessageGone" } else { "done" });
+        assert_eq!(outcome(said), if edits { "NotEditable" } else { "done" });
         assert_eq!(bot.post(SMALL_GROUP, "", "found it").await.unwrap().room, now.to_string());
         assert_eq!(bot.telegram.calls(POST).iter().filter(|call| call.error().is_some()).count(), 0);
     }

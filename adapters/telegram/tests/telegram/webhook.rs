@@ -194,6 +194,39 @@ async fn the_pieces_of_a_paste_come_together_from_several_requests() {
 }
 
 #[tokio::test]
+async fn a_webhook_that_somebody_takes_away_shows_in_health() {
+    let (bot, _serving) = delivering(world()).await;
+    for (url, word) in [("https://example.org/", "another address"), ("", "no address")] {
+        let info = json!({"ok": true, "result": {"url": url, "pending_update_count": 0}});
+        bot.telegram.fault_times("getWebhookInfo", Fault::Answer(200, info), 2);
+        let state = bot.state(|state| matches!(state, ChannelState::Degraded(_))).await;
+        assert!(format!("{state:?}").contains(word), "{state:?}");
+        bot.state(|state| *state == ChannelState::Connected).await;
+    }
+    assert_eq!(bot.telegram.calls("setWebhook").len(), 1, "nobody fights over it");
+    bot.telegram.revoke_token();
+    bot.state(|state| matches!(state, ChannelState::Off(_))).await;
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_a_store_that_hangs() {
+    let mut bot = listening().await;
+    bot.desk.hold("xxx");
+    let (adapter, desk) = (bot.adapter.clone(), bot.desk.clone());
+    let asking = async {
+        let request = request(Some(SECRET), update(1, &"x".repeat(4_000)));
+        adapter.webhook(request, &Inbox::new(desk.clone())).await.status()
+    };
+    let stopping = async {
+        desk.inbound(1).await;
+        bot.stop.cancel();
+        bot.ended().await.unwrap();
+    };
+    let (answer, ()) = tokio::join!(asking, stopping);
+    assert_eq!(answer, StatusCode::SERVICE_UNAVAILABLE, "Telegram brings it again");
+}
+
+#[tokio::test]
 async fn a_press_is_answered_at_once() {
     let (bot, _serving) = delivering(world()).await;
     let sent = bot.post(OPS, "", "Restart?").await.unwrap();

@@ -31,13 +31,13 @@ fn inbound(number: i32, author: &str, text: &str) -> Inbound {
 
 fn piece(number: i32, author: &str, units: usize) -> Piece<i32> {
     let inbound = inbound(number, author, &format!("{number}"));
-    Piece { inbound, number, album: None, units, names_us: false, ticket: number }
+    Piece { inbound, frame: Frame::default(), number, album: None, units, begins: false, ticket: number }
 }
 
 fn mention(number: i32, author: &str, units: usize) -> Piece<i32> {
     let mut piece = piece(number, author, units);
     piece.inbound.addressed = Addressed::Mention;
-    piece.names_us = true;
+    piece.begins = true;
     piece
 }
 
@@ -113,7 +113,7 @@ fn an_album_is_one_message_whichever_picture_has_the_caption() {
     gather.offer(picture(10, "a", ""), now);
     let mut captioned = picture(11, "a", "what is this?");
     captioned.inbound.addressed = Addressed::Mention;
-    captioned.names_us = true;
+    captioned.begins = true;
     assert!(gather.offer(captioned, now).is_empty());
     let first = gather.offer(picture(12, "b", "another"), now);
     assert_eq!(seen(&first), [("-4001/10", "what is this?", vec![10, 11])]);
@@ -141,8 +141,46 @@ fn a_piece_that_is_changed_while_it_waits_is_read_as_it_is_now() {
     let (mut gather, now) = (Gather::new(PAUSE), Instant::now());
     gather.offer(piece(10, "5001", 4_096), now);
     gather.offer(piece(11, "5001", 100), now);
-    assert!(gather.edit(&inbound(11, "5001", "eleven")) && !gather.edit(&inbound(12, "5001", "twelve")));
-    assert_eq!(gather.due(now + PAUSE)[0].inbound.text, "10\neleven");
+    let edited = |number, text: &str| {
+        let mut inbound = inbound(number, "5001", text);
+        (inbound.kind, inbound.addressed) = (InboundKind::Edit, Addressed::Mention);
+        Piece { inbound, frame: Frame::default(), number, album: None, units: 7, begins: true, ticket: () }
+    };
+    assert!(gather.edit(&edited(11, "eleven")) && !gather.edit(&edited(12, "twelve")));
+    let whole = gather.due(now + PAUSE).remove(0).inbound;
+    assert_eq!((whole.text.as_str(), whole.kind), ("10\neleven", InboundKind::Message));
+    // The change may be what says it to us.
+    assert_eq!(whole.addressed, Addressed::Mention);
+}
+
+/// After an outage the words of hours come at once.
+#[test]
+fn what_was_said_later_is_no_piece_although_it_comes_at_once() {
+    let (mut gather, now) = (Gather::new(PAUSE), Instant::now());
+    let said_at = |mut piece: Piece<i32>, at: i64| {
+        piece.inbound.sent_at = at * 1_000;
+        piece
+    };
+    assert!(gather.offer(said_at(piece(10, "5001", 4_096), 100), now).is_empty());
+    assert!(gather.offer(said_at(piece(11, "5001", 4_096), 104), now).is_empty());
+    assert!(gather.offer(said_at(piece(12, "5001", 50), 109), now).is_empty());
+    let whole = gather.offer(said_at(piece(13, "5001", 50), 115), now);
+    assert_eq!(seen(&whole), [("-4001/10", "10\n11\n12", vec![10, 11, 12]), ("-4001/13", "13", vec![13])]);
+}
+
+#[test]
+fn what_stands_around_the_pieces_is_said_once() {
+    let (mut gather, now) = (Gather::new(PAUSE), Instant::now());
+    let quoted = || FileRef { id: "q".into(), ..picture(1, "a", "").inbound.files.remove(0) };
+    for (number, caption, origin) in [(10, "", "Bob"), (11, "look", "Bob"), (12, "and here", "Eve"), (13, "", "Eve")] {
+        let mut piece = picture(number, "a", caption);
+        piece.frame = Frame { origin: Some(origin.into()), quoted: Some("> it is down".into()), files: vec![quoted()] };
+        assert!(gather.offer(piece, now).is_empty());
+    }
+    let whole = gather.due(now + PAUSE).remove(0).inbound;
+    assert_eq!(whole.text, "[forwarded from Bob]\nlook\n[forwarded from Eve]\nand here\n\n> it is down");
+    let files: Vec<_> = whole.files.iter().map(|file| file.id.as_str()).collect();
+    assert_eq!(files, ["f10", "f11", "f12", "f13", "q"]);
 }
 
 #[test]
@@ -169,12 +207,12 @@ proptest! {
         let (mut gather, mut now) = (Gather::new(PAUSE), Instant::now());
         let mut out = Vec::new();
         let count = i32::try_from(pieces.len()).unwrap();
-        for (ticket, (number, author, units, names_us, later)) in pieces.into_iter().enumerate() {
+        for (ticket, (number, author, units, begins, later)) in pieces.into_iter().enumerate() {
             now += Duration::from_millis(later);
             out.extend(gather.due(now));
             let author = ["5001", "5002", "5003"][author];
             let ticket = i32::try_from(ticket).unwrap();
-            out.extend(gather.offer(Piece { ticket, names_us, ..piece(number, author, units) }, now));
+            out.extend(gather.offer(Piece { ticket, begins, ..piece(number, author, units) }, now));
         }
         out.extend(gather.due(now + PAUSE));
         prop_assert!(gather.held.is_empty());

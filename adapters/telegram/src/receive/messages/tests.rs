@@ -16,7 +16,7 @@ fn read(message: Value) -> Option<Inbound> {
     let threads = Threads::new(notes.clone(), Arc::new(Rooms::new(notes)));
     let message: Message = serde_json::from_value(message).unwrap();
     let place = futures::executor::block_on(threads.place(&message)).unwrap();
-    inbound(&ChannelId::new("telegram"), &message, InboundKind::Message, &own(), &place).map(|piece| piece.inbound)
+    inbound(&ChannelId::new("telegram"), &message, InboundKind::Message, &own(), &place).map(Piece::alone)
 }
 
 fn alice() -> Value {
@@ -149,6 +149,21 @@ fn what_somebody_else_said_comes_along_with_a_reply_to_it() {
         stopping["text"] = json!(stop);
         assert!(!text(stopping).contains('\n'), "{stop}");
     }
+}
+
+#[test]
+fn a_command_is_never_a_piece_of_what_went_before() {
+    let begins = |text: &str, more: Value| {
+        let threads = Threads::new(Arc::<ShortMemory>::default(), Arc::new(Rooms::new(Arc::<ShortMemory>::default())));
+        let message: Message = serde_json::from_value(said(text, more)).unwrap();
+        let place = futures::executor::block_on(threads.place(&message)).unwrap();
+        inbound(&ChannelId::new("telegram"), &message, InboundKind::Message, &own(), &place).unwrap().begins
+    };
+    let bare = json!({"entities": [{"type": "bot_command", "offset": 0, "length": 5}]});
+    assert!(
+        begins("/stop", bare) && begins("Stop!", json!({})) && begins("@ops_bot x", json!({"entities": mention()}))
+    );
+    assert!(!begins("the rest of it", json!({})));
 }
 
 #[test]
