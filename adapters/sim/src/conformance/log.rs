@@ -2,17 +2,21 @@
 
 use std::{
     fmt::{self, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
 use tracing::{
-    Event, Level, Metadata, Subscriber,
+    Dispatch, Event, Level, Metadata, Subscriber,
+    dispatcher::{self, DefaultGuard},
     field::{Field, Visit},
     span,
-    subscriber::DefaultGuard,
 };
 
 type Lines = Arc<Mutex<Vec<String>>>;
+
+/// With one listener alone, whether a place logs at all would be decided by the thread that comes there first, listening or not,
+/// and for all of them.
+static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Ear(Lines::default())));
 
 /// Listens on this thread while it lives.
 #[derive(Debug)]
@@ -23,8 +27,9 @@ pub struct Log {
 
 impl Log {
     pub fn listen() -> Self {
+        LazyLock::force(&SECOND);
         let lines = Lines::default();
-        let listening = tracing::subscriber::set_default(Ear(lines.clone()));
+        let listening = dispatcher::set_default(&Dispatch::new(Ear(lines.clone())));
         Self { lines, _listening: listening }
     }
 
