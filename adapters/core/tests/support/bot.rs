@@ -1,5 +1,5 @@
-//! Any adapter as the conformance checks see it: receiving, with a desk for what it hands on. Each adapter's tests include this
-//! file; what differs between platforms is theirs.
+//! Any adapter as the conformance checks see it: receiving, with a desk for what it hands on. Each adapter's tests
+//! include this file; what differs between platforms is theirs.
 
 use std::{
     sync::{

@@ -14,8 +14,8 @@ use tracing::{
 
 type Lines = Arc<Mutex<Vec<String>>>;
 
-/// With one listener alone, whether a place logs at all would be decided by the thread that comes there first, listening or not,
-/// and for all of them.
+/// With one listener alone, the thread that first comes to a place in the code, listening or not, would decide for all
+/// threads whether that place logs.
 static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Ear(Lines::default())));
 
 /// Listens on this thread while it lives.
