@@ -14,6 +14,8 @@
 //!   is refused *and* kept as a complaint.
 //! * [`TelemetrySim`]: Prometheus and Alertmanager over a recorded world whose times are relative to now.
 //!
+//! [`conformance`] is the list of checks that the adapter of every platform passes against its simulator.
+//!
 //! # Verbs
 //!
 //! A story is told in the platform's words. People act (`say`, `reply`, `edit`, `delete`, `press`, `slash`), things go wrong
@@ -32,6 +34,7 @@
 //! The simulators live in real time: a paused tokio clock would jump while a socket waits.
 
 mod board;
+pub mod conformance;
 pub mod feishu;
 pub mod model;
 mod server;

@@ -4,6 +4,7 @@
 mod bad_input;
 mod cards;
 mod clicks;
+mod conformance;
 mod connection;
 mod desk;
 mod editing;

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the story")]
 
 mod asides;
+mod conformance;
 mod connection;
 mod desk;
 mod files;

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod clicks;
+mod conformance;
 mod desk;
 mod files;
 mod gather;
