@@ -5,6 +5,8 @@ mod arrivals;
 mod clicks;
 mod commands;
 mod doctor;
+#[cfg(test)]
+mod fuzz;
 mod gather;
 mod line;
 mod messages;
@@ -115,7 +117,7 @@ impl Receiver {
 
     pub(crate) fn figures(&self) -> Vec<(&'static str, u64)> {
         let read = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
-        vec![("updates_set_aside", read(&self.counts.quarantined)), ("requests_refused", read(&self.counts.refused))]
+        vec![("updates_set_aside", read(&self.counts.quarantined)), ("refused_requests", read(&self.counts.refused))]
     }
 
     pub(crate) async fn doctor(&self) -> Vec<Finding> {
