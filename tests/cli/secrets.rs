@@ -189,6 +189,7 @@ allow_rooms = ["*"]
 [[channels]]
 kind = "telegram"
 bot_token = "{telegram_token}"
+poll_timeout = "1s"
 api_url = "{telegram}"
 allow_rooms = ["*"]
 [[channels]]
