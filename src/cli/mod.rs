@@ -3,6 +3,7 @@
 mod config;
 mod doctor;
 mod drill;
+mod log;
 mod migrate;
 mod serve;
 mod slack;
@@ -75,7 +76,7 @@ pub async fn run() -> ExitCode {
         Err(error) => return fail(&anyhow::anyhow!("the log filter {filter:?} can't be read: {error}")),
     };
     let colours = std::io::stderr().is_terminal() && env.get("NO_COLOR").is_none_or(String::is_empty);
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+    log::begin(filter, colours);
     let load = || -> anyhow::Result<Config> { Ok(crate::config::load(cli.config.as_deref(), &env)?) };
     let clock: SharedClock = Arc::new(SystemClock);
     let done = match cli.command {

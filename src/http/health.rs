@@ -7,7 +7,7 @@ use axum::{Json, extract::State, http::StatusCode};
 use serde::Serialize;
 use watchfloor_channel::ChannelState;
 
-use super::{ChannelHealth, Http};
+use super::{ChannelHealth, Http, Webhooks};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Health {
@@ -32,7 +32,7 @@ pub(super) async fn ready(State(http): State<Http>) -> (StatusCode, Json<Health>
         tracing::error!(%error, "the store takes no writes");
         reasons.push("the store takes no writes".to_owned());
     }
-    let channels: Vec<_> = http.channels.iter().map(Channel::of).collect();
+    let channels: Vec<_> = http.channels.iter().map(|health| Channel::of(health, &http.webhooks)).collect();
     let works = |channel: &Channel| matches!(channel.state, "connected" | "degraded");
     let down = !reasons.is_empty() || !(channels.is_empty() || channels.iter().any(works));
     reasons.extend(channels.iter().filter(|channel| channel.state != "connected").map(Channel::complaint));
@@ -45,7 +45,7 @@ pub(super) async fn ready(State(http): State<Http>) -> (StatusCode, Json<Health>
 }
 
 impl Channel {
-    fn of(health: &ChannelHealth) -> Self {
+    fn of(health: &ChannelHealth, webhooks: &Webhooks) -> Self {
         let (state, reason) = match &*health.state.borrow() {
             ChannelState::Connecting => ("connecting", None),
             ChannelState::Connected => ("connected", None),
@@ -53,7 +53,8 @@ impl Channel {
             ChannelState::Disconnected(why) => ("disconnected", Some(why.clone())),
             ChannelState::Off(why) => ("off", Some(why.clone())),
         };
-        let figures = health.figures.now().into_iter().collect();
+        let unread = Some(("unread_bodies", webhooks.unread(&health.name))).filter(|(_, count)| *count > 0);
+        let figures = health.figures.now().into_iter().chain(unread).collect();
         Self { name: health.name.clone(), kind: health.kind, state, reason, figures }
     }
 

@@ -6,5 +6,7 @@ mod doctor;
 mod drilling;
 mod manifest;
 mod process;
+mod secrets;
 mod starting;
 mod stopping;
+mod webhooks;

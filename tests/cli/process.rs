@@ -127,6 +127,11 @@ impl Serving {
         self.out.borrow().clone()
     }
 
+    /// All lines of the log that hold these words.
+    pub(crate) fn logged(&self, words: &str) -> Vec<String> {
+        self.log.borrow().iter().filter(|line| line.contains(words)).cloned().collect()
+    }
+
     /// Standard output and the log together.
     pub(crate) fn everything(&self) -> String {
         [self.out.borrow().join("\n"), self.log.borrow().join("\n")].join("\n")

@@ -212,6 +212,10 @@ impl ChannelAdapter for SlackAdapter {
         }
     }
 
+    fn figures(&self) -> Vec<(&'static str, u64)> {
+        self.door.iter().map(|door| ("refused_requests", door.refused())).collect()
+    }
+
     async fn webhook(&self, request: Request<Bytes>, _: &Inbox) -> Response<Bytes> {
         match &self.door {
             Some(door) => door.answer(request).await,

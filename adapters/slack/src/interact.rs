@@ -85,6 +85,12 @@ fn command(channel: &ChannelId, fields: &Value, own: &Identity) -> Option<Asked>
     })
 }
 
+/// What it would be as either of the two.
+#[cfg(test)]
+pub(crate) fn both(channel: &ChannelId, payload: &Value, own: &Identity) -> Vec<Asked> {
+    [click(channel, payload, own), command(channel, payload, own)].into_iter().flatten().collect()
+}
+
 /// What an acknowledgement of a command may carry.
 pub(crate) fn for_her_alone(sentence: &str) -> Value {
     json!({"response_type": "ephemeral", "text": render::plain(sentence)})

@@ -11,6 +11,8 @@ mod content;
 mod errors;
 mod events;
 mod files;
+#[cfg(test)]
+mod fuzz;
 mod history;
 mod hosts;
 mod identity;

@@ -2,7 +2,10 @@
 //! left to `arrivals`, the HTTP server to the application.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -38,11 +41,13 @@ pub(crate) struct Door {
     now: Now,
     open: Mutex<Option<Arc<Shared>>>,
     warned: Mutex<Option<Instant>>,
+    /// Requests that weren't believed, or weren't readable.
+    refused: AtomicU64,
 }
 
 impl Door {
     pub(crate) fn new(channel: ChannelId, secret: SecretString, now: Now) -> Self {
-        Self { channel, secret, now, open: Mutex::new(None), warned: Mutex::new(None) }
+        Self { channel, secret, now, open: Mutex::new(None), warned: Mutex::new(None), refused: AtomicU64::new(0) }
     }
 
     /// Open until `shared.stop`.
@@ -70,8 +75,7 @@ impl Door {
     pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (head, body) = request.into_parts();
         if let Err(why) = signature::check(&self.secret, self.now.seconds(), &head.headers, &body) {
-            self.warn(why);
-            return status(StatusCode::UNAUTHORIZED);
+            return self.refuse(StatusCode::UNAUTHORIZED, &why.to_string());
         }
         let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
         let kind = header("content-type").unwrap_or_default().split(';').next().unwrap_or_default().trim();
@@ -79,12 +83,12 @@ impl Door {
         if kind.eq_ignore_ascii_case("application/json") {
             match serde_json::from_slice(&body) {
                 Ok(payload @ Value::Object(_)) => self.json(&payload, retry).await,
-                _ => status(StatusCode::BAD_REQUEST),
+                _ => self.refuse(StatusCode::BAD_REQUEST, "it is no JSON object"),
             }
         } else if kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             self.form(&body).await
         } else {
-            status(StatusCode::BAD_REQUEST)
+            self.refuse(StatusCode::BAD_REQUEST, "its content type is none of Slack's")
         }
     }
 
@@ -122,7 +126,9 @@ impl Door {
         let fields = form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into_owned().into()));
         let fields = Value::Object(fields.collect::<Map<_, Value>>());
         if let Some(payload) = fields.get("payload").and_then(Value::as_str) {
-            let Ok(payload) = serde_json::from_str::<Value>(payload) else { return status(StatusCode::BAD_REQUEST) };
+            let Ok(payload) = serde_json::from_str::<Value>(payload) else {
+                return self.refuse(StatusCode::BAD_REQUEST, "its payload is no JSON");
+            };
             shared.interaction(&payload).await;
             return status(StatusCode::OK);
         }
@@ -144,12 +150,19 @@ impl Door {
         open.filter(|shared| !shared.stop.is_cancelled())
     }
 
-    fn warn(&self, why: signature::Untrusted) {
+    /// Since the start; for health.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    fn refuse(&self, with: StatusCode, why: &str) -> Response<Bytes> {
+        let so_far = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         if warned.is_none_or(|at| at.elapsed() >= WARN_EVERY) {
             *warned = Some(Instant::now());
-            warn!(channel.id = %self.channel, "a request that claims to be Slack's was refused: {why}");
+            warn!(channel.id = %self.channel, so_far, "a request that claims to be Slack's was refused: {why}");
         }
+        status(with)
     }
 }
 

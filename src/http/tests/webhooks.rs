@@ -143,6 +143,7 @@ async fn a_body_may_be_large_but_not_endless() {
     assert_eq!(large.status, StatusCode::OK);
     let endless = house.answer(event("ops-slack", vec![b'x'; super::super::webhooks::BODY_BYTES + 1])).await;
     assert_eq!(endless.problem(), (413, "too_large".into(), None));
+    assert_eq!(house.http.webhooks.unread("ops-slack"), 1);
 }
 
 #[tokio::test]

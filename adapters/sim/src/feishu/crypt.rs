@@ -5,7 +5,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use sha2::{Digest, Sha256};
 
 /// AES-256-CBC under the hash of the key, the start value in front, in base64.
-pub(crate) fn encrypt(key: &str, iv: [u8; 16], plaintext: &[u8]) -> String {
+pub fn encrypt(key: &str, iv: [u8; 16], plaintext: &[u8]) -> String {
     let key: [u8; 32] = Sha256::digest(key.as_bytes()).into();
     let cipher = cbc::Encryptor::<aes::Aes256>::new(&key.into(), &iv.into());
     let mut out = iv.to_vec();
@@ -14,7 +14,7 @@ pub(crate) fn encrypt(key: &str, iv: [u8; 16], plaintext: &[u8]) -> String {
 }
 
 /// A plain hash over the body as it is sent, encrypted or not.
-pub(crate) fn sign(timestamp: &str, nonce: &str, key: &str, body: &[u8]) -> String {
+pub fn sign(timestamp: &str, nonce: &str, key: &str, body: &[u8]) -> String {
     let mut hash = Sha256::new();
     for part in [timestamp, nonce, key] {
         hash.update(part.as_bytes());

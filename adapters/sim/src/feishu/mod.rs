@@ -41,6 +41,7 @@ use tokio::net::TcpListener;
 
 pub use self::{
     clicks::Pressed,
+    crypt::{encrypt, sign},
     delivery::Ack,
     faults::Fault,
     files::SimFile,

@@ -142,7 +142,8 @@ impl Endpoint {
     }
 }
 
-fn sign(secret: &str, timestamp: &str, body: &[u8]) -> String {
+/// What `X-Slack-Signature` says of a body.
+pub fn sign(secret: &str, timestamp: &str, body: &[u8]) -> String {
     // An HMAC takes a key of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
     mac.update(format!("v0:{timestamp}:").as_bytes());

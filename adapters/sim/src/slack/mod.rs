@@ -35,7 +35,7 @@ pub use self::{
     delivery::Ack,
     faults::Fault,
     files::{Download, Served, SimFile, Uploaded},
-    http::{HttpAnswer, HttpFault},
+    http::{HttpAnswer, HttpFault, sign},
     message::{Author, Edit, Message, Reaction},
     teams::{Removal, Team},
     trouble::EventId,

@@ -7,6 +7,8 @@ mod clicks;
 mod commands;
 mod doctor;
 mod frame;
+#[cfg(test)]
+mod fuzz;
 mod gather;
 mod line;
 mod messages;
@@ -121,7 +123,7 @@ impl Receiver {
 
     pub(crate) fn figures(&self) -> Vec<(&'static str, u64)> {
         let read = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
-        vec![("updates_set_aside", read(&self.counts.quarantined)), ("requests_refused", read(&self.counts.refused))]
+        vec![("updates_set_aside", read(&self.counts.quarantined)), ("refused_requests", read(&self.counts.refused))]
     }
 
     pub(crate) async fn doctor(&self) -> Vec<Finding> {

@@ -92,7 +92,7 @@ async fn what_a_request_is_answered() {
         let words = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
         assert_eq!(asked(&bot, request(secret, body)).await.as_u16(), wanted, "{secret:?} {words}");
     }
-    assert_eq!(bot.figure("requests_refused"), 9);
+    assert_eq!(bot.figure("refused_requests"), 9);
     for body in
         [r#"{"update_id":2,"poll":{}}"#, r#"{"update_id":3}"#, "{}", r#"{"update_id":4,"shape_of_next_year":7}"#]
     {
