@@ -35,9 +35,12 @@ pub(super) enum Undelivered {
     Dropped,
     #[error("{0}")]
     Refused(Refusal),
-    /// Still not through when patience ran out.
+    /// Still not through when patience ran out. An interim message has one try.
     #[error("not delivered in time: {0}")]
     Late(String),
+    /// An interim message that may have arrived.
+    #[error("perhaps delivered: {0}")]
+    InDoubt(String),
 }
 
 /// What is known of a post whose answer was lost.
@@ -105,11 +108,13 @@ impl Outlet {
         if self.pace.try_take(message, self.is_private(message)).is_err() {
             return Err(Undelivered::Dropped);
         }
-        self.attempt(message).await.map_err(|error| match error {
-            SendError::Refused(refusal) => Undelivered::Refused(refusal),
-            error => {
-                tracing::debug!(channel.id = %self.adapter.id(), %error, "interim message dropped");
-                Undelivered::Dropped
+        self.attempt(message).await.map_err(|error| {
+            tracing::debug!(channel.id = %self.adapter.id(), %error, "interim message not delivered");
+            match error {
+                SendError::Refused(refusal) => Undelivered::Refused(refusal),
+                SendError::RateLimited(_) => Undelivered::Dropped,
+                SendError::Unavailable(why) => Undelivered::Late(why),
+                SendError::Uncertain(why) => Undelivered::InDoubt(why),
             }
         })
     }

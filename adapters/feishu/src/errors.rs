@@ -108,12 +108,12 @@ impl Complaint {
             (CallError::RateLimited(_), Some(reset)) => rate_limited(Some(reset)),
             (error, _) => error,
         };
-        tracing::warn!(
-            call = call.name(),
-            status = status.as_u16(),
-            log_id = self.log_id,
-            "Feishu's answer has no code"
-        );
+        let (call, status, log_id) = (call.name(), status.as_u16(), self.log_id);
+        match &error {
+            CallError::Refused(_) => tracing::warn!(call, status, log_id, "Feishu's answer has no code"),
+            // Repeated, and told by whoever gives up.
+            _ => tracing::debug!(call, status, log_id, "Feishu's answer has no code"),
+        }
         error
     }
 }

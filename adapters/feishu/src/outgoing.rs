@@ -17,7 +17,7 @@ use std::{
 
 use moka::sync::Cache;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use watchfloor_channel::{Body, ConversationId, MessageId, Outbound, RefusalKind, SendError};
 
@@ -49,8 +49,6 @@ pub(crate) struct Outgoing {
     now: Now,
     /// What was tried under a key: Feishu answers the same key with the same message, whatever we want to say by now.
     tried: Cache<String, Tried>,
-    /// Messages with an edit of which we have no answer.
-    in_doubt: Cache<String, ()>,
     /// The file that a delivery became, by its key.
     uploaded: Cache<String, files::Uploaded>,
     /// Whether a message to the room itself would open a topic.
@@ -61,23 +59,6 @@ pub(crate) struct Outgoing {
 struct Tried {
     content: u64,
     form: Form,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Posted {
-    message_id: String,
-    thread_id: Option<String>,
-    msg_type: String,
-    /// Milliseconds since 1970.
-    create_time: String,
-    body: PostedBody,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct PostedBody {
-    content: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -95,6 +76,13 @@ struct Placed {
     content: String,
 }
 
+/// What became of a post under its key.
+enum Put {
+    Shown(MessageId),
+    /// The key brought back an older message, which can't be made to say this.
+    Stuck(MessageId, SendError),
+}
+
 /// Where a post can go: messages to reply to, best first.
 struct Places<'a> {
     at: &'a ConversationId,
@@ -109,7 +97,6 @@ impl Outgoing {
             forms: Forms::new(config.reply_mode, config.notes.clone()),
             now: config.now.clone(),
             tried: for_an_hour(),
-            in_doubt: for_an_hour(),
             uploaded: for_an_hour(),
             topics: for_an_hour(),
         }
@@ -126,6 +113,29 @@ impl Outgoing {
     }
 
     async fn post_body(&self, places: &mut Places<'_>, key: &str, body: &Body) -> Result<MessageId, SendError> {
+        let mut stuck = None;
+        let mut key = key.to_owned();
+        loop {
+            match self.post_once(places, &key, body).await? {
+                Put::Shown(message) => {
+                    if let Some(old) = stuck
+                        && let Err(error) = self.delete(&old).await
+                    {
+                        tracing::warn!(message.id = old.id, %error, "a message that can't be edited stays");
+                    }
+                    return Ok(message);
+                }
+                Put::Stuck(message, why) if stuck.is_none() => {
+                    tracing::warn!(message.id = message.id, %why, "what stands under this key stays as it is; another message is posted");
+                    key = shortened(&format!("{key} in place of {}", message.id));
+                    stuck = Some(message);
+                }
+                Put::Stuck(_, why) => return Err(why),
+            }
+        }
+    }
+
+    async fn post_once(&self, places: &mut Places<'_>, key: &str, body: &Body) -> Result<Put, SendError> {
         let mut form = match body {
             Body::Ask(_) => Form::Card,
             _ => self.forms.of_room(&places.at.room).await,
@@ -146,10 +156,13 @@ impl Outgoing {
                     // An earlier process may have tried, too.
                     let is_older = placed.created.is_some_and(|created| created + CLOCKS_DIFFER < started);
                     if tried_otherwise || (is_older && !shown::is_same(&placed.content, &content.text)) {
-                        self.edit_in(form, &message, body).await?;
+                        match self.edit_in(form, &message, body).await {
+                            Err(error) if stays_as_it_is(&error) => return Ok(Put::Stuck(message, error)),
+                            edited => edited?,
+                        }
                     }
                     self.tried.insert(key.to_owned(), Tried { form, ..now });
-                    return Ok(message);
+                    return Ok(Put::Shown(message));
                 }
                 Err(error) => {
                     let surely_not = !matches!(error, CallError::Unclear(_));
@@ -173,15 +186,15 @@ impl Outgoing {
         while let Some(target) = places.replies.front() {
             let request = json!({"content": content, "msg_type": kind, "uuid": key});
             let request = Request::messages([target.as_str(), "reply"]).json(request);
-            match self.api.call::<Posted>(Call::Reply, request).await {
+            match self.api.call::<Value>(Call::Reply, request).await {
                 Err(error) if error.kind() == Some(RefusalKind::MessageGone) => {
                     tracing::info!(message.id = target, %error, "the message to answer is gone");
                     places.replies.pop_front();
                 }
-                posted => return self.posted(places.at, posted?).await,
+                posted => return self.posted(places.at, &posted?).await,
             }
         }
-        if self.is_topic(places.at).await {
+        if self.is_topic(places.at).await? {
             let refusal = errors::refused(RefusalKind::ThreadGone, "thread_gone", "the topic's messages were recalled");
             return Err(CallError::Refused(refusal));
         }
@@ -189,19 +202,24 @@ impl Outgoing {
         let receiver = if room.starts_with("ou_") { "open_id" } else { "chat_id" };
         let request = json!({"receive_id": room, "content": content, "msg_type": kind, "uuid": key});
         let request = Request::messages([]).query("receive_id_type", receiver).json(request);
-        let posted = self.api.call::<Posted>(Call::Send, request).await?;
-        self.posted(places.at, posted).await
+        let posted = self.api.call::<Value>(Call::Send, request).await?;
+        self.posted(places.at, &posted).await
     }
 
-    async fn posted(&self, at: &ConversationId, posted: Posted) -> Result<Placed, CallError> {
-        if posted.message_id.is_empty() {
+    /// Its name is all that we need: whatever else is missing or odd, the message stands there.
+    async fn posted(&self, at: &ConversationId, posted: &Value) -> Result<Placed, CallError> {
+        let text = |pointer: &str| posted.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let id = text("/message_id");
+        if id.is_empty() {
             return Err(CallError::Unclear("the answer does not name the message".to_owned()));
         }
-        let thread = posted.thread_id.as_deref().filter(|thread| !thread.is_empty());
-        self.threads.posted(at, &posted.message_id, thread).await;
-        let message = MessageId { room: at.room.clone(), id: posted.message_id };
-        let (form, created) = (form_of(&posted.msg_type), posted.create_time.parse().ok());
-        Ok(Placed { message, form, created, content: posted.body.content })
+        self.threads.posted(at, id, Some(text("/thread_id")).filter(|thread| !thread.is_empty())).await;
+        Ok(Placed {
+            message: MessageId { room: at.room.clone(), id: id.to_owned() },
+            form: form_of(text("/msg_type")),
+            created: text("/create_time").parse().ok(),
+            content: text("/body/content").to_owned(),
+        })
     }
 
     async fn places<'a>(&self, message: &'a Outbound) -> Result<Places<'a>, SendError> {
@@ -227,23 +245,32 @@ impl Outgoing {
 
     /// A message to the room would stand outside of the conversation, or open a topic of its own. Only asked when nothing of
     /// the conversation is left to reply to.
-    async fn is_topic(&self, at: &ConversationId) -> bool {
-        if at.thread.starts_with("omt_") {
-            return true;
-        }
+    async fn is_topic(&self, at: &ConversationId) -> Result<bool, CallError> {
         if at.thread.is_empty() || at.room.starts_with("ou_") {
-            return false;
+            return Ok(false);
+        }
+        if matches!(self.threads.topic(at).await, Ok(Some(_))) {
+            return Ok(true);
         }
         if let Some(known) = self.topics.get(&at.room) {
-            return known;
+            return Ok(known);
         }
         let request = Request::to(["open-apis", "im", "v1", "chats", at.room.as_str()]);
-        // Without the scope to ask, it is taken for an ordinary group.
-        let Ok(chat) = self.api.call::<Chat>(Call::Chat, request).await else { return false };
+        let chat: Chat = match self.api.call(Call::Chat, request).await {
+            Ok(chat) => chat,
+            // Without the scope to ask, it is taken for an ordinary group.
+            Err(CallError::Refused(_)) => return Ok(false),
+            Err(error) => return Err(error.before_the_call()),
+        };
         let is_topic = chat.chat_mode == "topic" || chat.group_message_type == "thread";
         self.topics.insert(at.room.clone(), is_topic);
-        is_topic
+        Ok(is_topic)
     }
+}
+
+fn stays_as_it_is(error: &SendError) -> bool {
+    let for_good = |kind| matches!(kind, RefusalKind::NotEditable | RefusalKind::MessageGone);
+    matches!(error, SendError::Refused(refusal) if for_good(refusal.kind))
 }
 
 fn for_an_hour<V: Clone + Send + Sync + 'static>() -> Cache<String, V> {

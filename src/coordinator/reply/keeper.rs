@@ -20,13 +20,15 @@ use super::{
         view::View,
     },
     Owed, Placed, ReplyError, Route,
-    spacing::stretch,
+    spacing::{spent, stretch},
 };
 
 /// How long the answer waits for a placeholder that is still being posted.
 const PLACEHOLDER_GRACE: Duration = Duration::from_secs(10);
 /// After an interim edit for which there was no room.
 const RETRY: Duration = Duration::from_secs(1);
+/// After several in a row that did not get through: a platform that is away is left alone.
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// Of a platform's edits of one message, kept for the answer and its repetitions.
 const KEPT_EDITS: u32 = 3;
 /// How often in a turn a message that can't be edited any more gives its place to another one.
@@ -46,8 +48,10 @@ struct Screen {
     text: String,
     urgent: u64,
     since: Instant,
-    /// Interim edits so far.
+    /// Interim edits so far, as far as we know: the platform counts those, too, of which we got no answer.
     edits: u32,
+    /// Edits in a row that did not get through.
+    misses: u32,
 }
 
 impl Keeper {
@@ -57,7 +61,7 @@ impl Keeper {
     }
 
     async fn keep(mut self, placeholder: Owed) {
-        let began = Instant::now();
+        let began = self.began(&placeholder);
         let view = self.views.borrow_and_update().clone();
         let text = view.render();
         let body = Body::Markdown(text.clone());
@@ -73,15 +77,15 @@ impl Keeper {
             }
             None => return,
         };
-        let mut screen = self.screen(placed, text, &view);
         let (edits, budget) = {
             let features = self.route.outlet.features();
             (features.edits, features.edit_budget)
         };
+        let most = budget.map_or(u32::MAX, |budget| budget.saturating_sub(KEPT_EDITS));
+        let mut screen = self.screen(placed, text, &view, most, began);
         if !edits {
             return;
         }
-        let most = budget.map_or(u32::MAX, |budget| budget.saturating_sub(KEPT_EDITS));
         let _viewer = self.route.outlet.viewer(&self.route.conversation.room);
         let mut replacements = REPLACEMENTS;
         while let Some(refusal) = self.keep_current(&mut screen, most, began).await
@@ -93,7 +97,7 @@ impl Keeper {
             let body = Body::Markdown(text.clone());
             let old = screen.message.clone();
             match self.in_time(self.route.replace(&placeholder, old, &body)).await {
-                Some(Ok(placed)) => screen = self.screen(placed, text, &view),
+                Some(Ok(placed)) => screen = self.screen(placed, text, &view, most, began),
                 Some(Err(error)) => {
                     tracing::warn!(turn.id = %self.route.turn_id, %error, "no message takes the place of one that can't be edited: {refusal}");
                     if let Some(refusal) = error.refusal() {
@@ -120,15 +124,30 @@ impl Keeper {
         }
     }
 
+    /// A placeholder of an earlier process is as old as its row.
+    fn began(&self, placeholder: &Owed) -> Instant {
+        let now = Instant::now();
+        let age = placeholder.since.map(|since| self.route.services.now().saturating_sub(since));
+        let age = age.and_then(|age| u64::try_from(age).ok()).map(Duration::from_millis);
+        age.and_then(|age| now.checked_sub(age)).unwrap_or(now)
+    }
+
     /// A message that was posted with this view, or found with an older one.
-    fn screen(&mut self, placed: Placed, text: String, view: &View) -> Screen {
-        let mut screen = Screen { message: placed.id, text, urgent: view.urgent, since: Instant::now(), edits: 0 };
+    fn screen(&mut self, placed: Placed, text: String, view: &View, most: u32, began: Instant) -> Screen {
+        let since = Instant::now();
+        let mut screen = Screen { message: placed.id, text, urgent: view.urgent, since, edits: 0, misses: 0 };
         if placed.fresh {
             self.shown.send_replace(view.version);
         } else {
-            // It shows what an earlier process said last.
+            // It shows what an earlier process said last, edited as often as the spacing let it. One more edit says that we
+            // are back.
             screen.text.clear();
             screen.urgent = 0;
+            if most != u32::MAX {
+                let gaps = self.route.outlet.features().edit_gaps;
+                screen.edits = spent(gaps, began.elapsed()).min(most.saturating_sub(1));
+                screen.since = began;
+            }
             self.views.mark_changed();
         }
         screen
@@ -157,12 +176,18 @@ impl Keeper {
                 let sent = self.route.outlet.send(&edit).await;
                 screen.since = Instant::now();
                 match sent {
-                    Ok(_) => screen.edits += 1,
-                    Err(Undelivered::Dropped | Undelivered::Late(_)) => {
+                    Ok(_) => (screen.edits, screen.misses) = (screen.edits + 1, 0),
+                    Err(error @ (Undelivered::Dropped | Undelivered::Late(_) | Undelivered::InDoubt(_))) => {
+                        screen.edits += u32::from(matches!(error, Undelivered::InDoubt(_)));
+                        let wait = match error {
+                            Undelivered::Dropped => RETRY,
+                            _ => RETRY.saturating_mul(1 << screen.misses.min(5)).min(LONGEST_RETRY),
+                        };
+                        screen.misses += u32::from(!matches!(error, Undelivered::Dropped));
                         // The picture is still owed: look again after a while, also if nothing changes until then.
                         self.views.mark_changed();
                         tokio::select! {
-                            () = sleep(RETRY) => continue,
+                            () = sleep(wait) => continue,
                             () = self.enough.cancelled() => return None,
                         }
                     }

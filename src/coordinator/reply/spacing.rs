@@ -4,6 +4,11 @@ use std::time::Duration;
 
 use watchfloor_channel::Gaps;
 
+/// Whatever a platform says of its gaps.
+const SHORTEST: Duration = Duration::from_millis(100);
+/// No platform's budget is larger.
+const MOST_COUNTED: u32 = 1_000;
+
 /// Time to leave before the next edit, beyond the platform's own spacing. Where that spacing would spend the edits before the
 /// investigation must end, time doubles from edit to edit until the rest of them reaches to the end in equal steps.
 pub(super) fn stretch(gaps: Gaps, edits: u32, most: u32, elapsed: Duration, limit: Duration) -> Duration {
@@ -17,6 +22,19 @@ pub(super) fn stretch(gaps: Gaps, edits: u32, most: u32, elapsed: Duration, limi
         }
     }
     (rest / most.saturating_sub(edits).max(1)).min(elapsed)
+}
+
+/// How many edits the platform's spacing lets through in this time. An earlier process that kept a message current made about
+/// as many.
+pub(super) fn spent(gaps: Gaps, time: Duration) -> u32 {
+    let mut left = time;
+    let mut edits = 0;
+    while let Some(rest) = left.checked_sub(gaps.after(edits).max(SHORTEST))
+        && edits < MOST_COUNTED
+    {
+        (left, edits) = (rest, edits + 1);
+    }
+    edits
 }
 
 #[cfg(test)]
@@ -42,6 +60,15 @@ mod tests {
         let times = edits(GAPS, MOST, 30 * 60);
         assert_eq!(times[..8], [2, 5, 9, 16, 26, 41, 64, 98]);
         assert!(times[MOST as usize - 1] > 30 * 60, "{times:?}");
+    }
+
+    #[test]
+    fn what_an_earlier_process_spent_is_told_by_the_time_it_had() {
+        let table = [(0, 0), (1, 0), (2, 1), (10, 3), (42, 6), (99, 8), (30 * 60, 15), (24 * 3600, 40)];
+        for (seconds, edits) in table {
+            assert_eq!(spent(GAPS, Duration::from_secs(seconds)), edits, "{seconds} s");
+        }
+        assert_eq!(spent(Gaps::constant(Duration::ZERO), Duration::MAX), MOST_COUNTED);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Edits and removals. A text or post is replaced by PUT, a card by PATCH; what Feishu refuses for good is told as such, but
-//! not before it is clear that an earlier try, whose answer was lost, was not the one that succeeded.
+//! not before it is clear that an earlier try, whose answer nobody got, was not the one that succeeded.
 
 use serde_json::{Value, json};
 use watchfloor_channel::{Body, MessageId, RefusalKind, SendError};
@@ -35,19 +35,11 @@ impl Outgoing {
             Form::Post | Form::Text => (Call::Edit, json!({"msg_type": content.kind, "content": content.text})),
         };
         let request = Request::messages([message.id.as_str()]).json(request);
-        let in_doubt = self.in_doubt.contains_key(&message.id);
         match self.api.call::<Value>(call, request).await {
-            Ok(_) => {
-                self.in_doubt.invalidate(&message.id);
-                Ok(())
-            }
-            Err(error @ CallError::Unclear(_)) => {
-                self.in_doubt.insert(message.id.clone(), ());
-                Err(error.of_write())
-            }
+            Ok(_) => Ok(()),
             Err(error) => {
-                // Feishu counts what it did, not what it could tell us.
-                if in_doubt && error.has_code(&["230072"]) {
+                // Feishu counts what it did, not what it could tell us. Perhaps it told an earlier process.
+                if call == Call::Edit && error.has_code(&["230072"]) {
                     match self.shows(message, &content).await {
                         Ok(true) => return Ok(()),
                         Ok(false) | Err(CallError::Refused(_)) => {}

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use moka::sync::Cache;
 use serde_json::{Value, json};
 use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -35,6 +36,9 @@ const WAITING: usize = 1_000;
 const DELIVERY: Duration = Duration::from_secs(60);
 /// The coordinator answers within a moment; a person waits, and Feishu gives it three seconds in all.
 const SENTENCE: Duration = Duration::from_secs(2);
+/// A message that could not be written down at once is brought again for seven hours.
+const REDELIVERED_FOR: Duration = Duration::from_secs(8 * 3600);
+const RECALLS: u64 = 10_000;
 /// Kinds of events remembered for "logged once".
 const KINDS: usize = 256;
 
@@ -63,6 +67,8 @@ pub(super) struct Shared {
     pub(super) deliveries: TaskTracker,
     pub(super) give_up: CancellationToken,
     room: Semaphore,
+    /// Messages whose recall may overtake them: while one of them is still being looked at, or before it is brought again.
+    recalls: Cache<String, ()>,
     kinds: Mutex<HashSet<String>>,
     /// More events wait for the store than may.
     crowded: AtomicBool,
@@ -97,6 +103,7 @@ impl Shared {
             deliveries: TaskTracker::new(),
             give_up: CancellationToken::new(),
             room: Semaphore::new(AT_ONCE),
+            recalls: Cache::builder().max_capacity(RECALLS).time_to_live(REDELIVERED_FOR).build(),
             kinds: Mutex::new(HashSet::new()),
             crowded: AtomicBool::new(false),
         }
@@ -148,9 +155,15 @@ impl Shared {
                 Work::Click(aside) => Answer::Result(self.clicked(aside).await),
                 Work::Message(heard) => {
                     let key = heard.message_id.clone();
-                    self.taken(&key, self.inbound(heard).await).await
+                    let inbound = self.inbound(heard).await;
+                    if self.recalls.contains_key(&key) {
+                        debug!(channel.id = %self.config.id, message.key = key, "recalled before it was taken");
+                        return Answer::Taken;
+                    }
+                    self.taken(&key, inbound).await
                 }
                 Work::Recalled { message_id, room, event_id } => {
+                    self.recalls.insert(message_id.clone(), ());
                     let inbound = self.recalled(&message_id, room, event_id).await;
                     self.taken(&message_id, inbound.map(Some)).await
                 }

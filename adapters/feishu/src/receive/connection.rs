@@ -22,6 +22,7 @@ const SLOWER: u32 = 5;
 pub(super) async fn keep_open(shared: &Arc<Shared>, state: &watch::Sender<ChannelState>) {
     let reconnect = &shared.config.reconnect;
     let mut backoff = Backoff::new(reconnect.first, reconnect.longest);
+    let mut longest = reconnect.longest;
     loop {
         let (shown, at_least) = match link::run(shared, state).await {
             End::Stopped => return,
@@ -34,7 +35,8 @@ pub(super) async fn keep_open(shared: &Arc<Shared>, state: &watch::Sender<Channe
                 warn!(channel.id = %shared.config.id, why, attempt, "no connection to Feishu");
                 (ChannelState::Disconnected(why), at_least)
             }
-            End::Lost { why, lived } => {
+            End::Lost { why, lived, within } => {
+                longest = reconnect.longest.min(within);
                 if lived >= STEADY {
                     backoff.reset();
                 }
@@ -48,7 +50,7 @@ pub(super) async fn keep_open(shared: &Arc<Shared>, state: &watch::Sender<Channe
             *before = shown;
             changed
         });
-        let wait = backoff.next(&mut rand::rng()).max(at_least);
+        let wait = backoff.next(&mut rand::rng()).min(longest).max(at_least);
         if shared.stop.run_until_cancelled(sleep(wait)).await.is_none() {
             return;
         }

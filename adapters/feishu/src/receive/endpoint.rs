@@ -17,8 +17,10 @@ use crate::{
 };
 
 const PING: Duration = Duration::from_secs(120);
-/// No ping interval is longer: a number beyond it is a mistake.
-const LONGEST_PING: Duration = Duration::from_secs(3600);
+/// No interval is longer: a number beyond it is a mistake.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// Between connects, where the server doesn't say.
+const RECONNECT: Duration = Duration::from_secs(120);
 /// What a pong may take.
 const GRACE: Duration = Duration::from_secs(30);
 
@@ -38,27 +40,30 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// How often to ping, as the server wants it.
+/// How often to ping and to connect again, as the server wants it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     pub(super) ping: Duration,
+    /// After a lost connection we may come sooner, never later. `ReconnectNonce` asks for a first wait that ours stays below.
+    pub(super) reconnect: Duration,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { ping: PING }
+        Self { ping: PING, reconnect: RECONNECT }
     }
 }
 
 impl Pace {
-    /// What is missing or makes no sense leaves things as they are. Our own waits between connects are shorter than the
-    /// server's, so those are not taken over.
+    /// What is missing or makes no sense leaves things as they are.
     pub(super) fn adopt(&mut self, client_config: &Value) {
-        let seconds = client_config.get("PingInterval").and_then(Value::as_i64);
-        let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
-        if let Some(seconds) = seconds {
-            self.ping = Duration::from_secs(seconds).min(LONGEST_PING);
-        }
+        let interval = |name: &str| {
+            let seconds = client_config.get(name).and_then(Value::as_i64);
+            let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+            seconds.map(|seconds| Duration::from_secs(seconds).min(LONGEST))
+        };
+        self.ping = interval("PingInterval").unwrap_or(self.ping);
+        self.reconnect = interval("ReconnectInterval").unwrap_or(self.reconnect);
     }
 
     /// Longer silence means that the connection is dead.
@@ -276,6 +281,15 @@ mod tests {
         assert_eq!(seconds(pace), 3600);
         assert_eq!(pace.deadline(None), Duration::from_secs(3630));
         assert_eq!(pace.deadline(Some(Duration::from_secs(5))), Duration::from_secs(5));
+    }
+
+    #[test]
+    fn the_server_says_how_long_a_lost_connection_may_stay_lost() {
+        let mut pace = Pace::default();
+        for (seconds, expected) in [(0, 120), (-1, 120), (5, 5), (i64::MAX, 3600)] {
+            pace.adopt(&json!({"ReconnectInterval": seconds}));
+            assert_eq!(pace, Pace { ping: PING, reconnect: Duration::from_secs(expected) }, "{seconds}");
+        }
     }
 
     /// An official client forgets what a partial configuration leaves out, another one then pings without a pause.

@@ -35,6 +35,9 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 const CLOSE: Duration = Duration::from_millis(200);
 const LONGEST_FRAME: usize = 8 << 20;
 
+/// It may take weeks until that mends itself.
+const MONTH_IS_SPENT: &str = "99991403";
+
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Why a connection is over.
@@ -47,6 +50,8 @@ pub(super) enum End {
     Lost {
         why: String,
         lived: Duration,
+        /// The server wants us back within this time.
+        within: Duration,
     },
 }
 
@@ -86,7 +91,10 @@ pub(super) async fn run(shared: &Arc<Shared>, state: &watch::Sender<ChannelState
 fn unknown(error: &CallError) -> NotOpened {
     let why = format!("Feishu does not say who the bot is: {error}");
     match error {
-        CallError::Refused(refusal) if matches!(refusal.kind, RefusalKind::Credentials | RefusalKind::Permission) => {
+        CallError::Refused(refusal)
+            if matches!(refusal.kind, RefusalKind::Credentials | RefusalKind::Permission)
+                || error.has_code(&[MONTH_IS_SPENT]) =>
+        {
             NotOpened::Slowly(refusal.remedy.clone())
         }
         CallError::RateLimited(wait) => NotOpened::Soon { why, at_least: *wait },
@@ -152,7 +160,7 @@ impl Link {
                 break why;
             }
         };
-        End::Lost { why, lived: opened.elapsed() }
+        End::Lost { why, lived: opened.elapsed(), within: self.pace.reconnect }
     }
 
     /// Acknowledges what was read, then says goodbye. Nobody waits for the other side's.

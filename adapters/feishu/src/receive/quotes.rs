@@ -38,8 +38,13 @@ struct Items {
 
 pub(super) async fn fetch(api: &Api, kind: &str, message_id: &str, quoted: Option<&str>, own: &Identity) -> More {
     let mut more = More::default();
-    if kind == "merge_forward" {
-        let children = get(api, message_id).await;
+    let is_forward = kind == "merge_forward";
+    let ask = async |id: Option<&str>| match id {
+        Some(id) => get(api, id).await,
+        None => Vec::new(),
+    };
+    let (children, items) = tokio::join!(ask(is_forward.then_some(message_id)), ask(quoted));
+    if is_forward {
         let children = children.iter().filter(|item| text(item, "/message_id") != message_id).take(MOST_CHILDREN);
         let mut lines = vec!["[forwarded messages]".to_owned()];
         // Their files are not handed out.
@@ -47,7 +52,6 @@ pub(super) async fn fetch(api: &Api, kind: &str, message_id: &str, quoted: Optio
         more.texts.push(lines.join("\n"));
     }
     if let Some(quoted) = quoted {
-        let items = get(api, quoted).await;
         let found = items.iter().find(|item| text(item, "/message_id") == quoted);
         if let Some((said, files)) = found.and_then(|item| quote(item, own)) {
             more.texts.push(format!("[quoted message]\n{said}"));

@@ -1,7 +1,7 @@
 //! Cards: asked for, needed for buttons, or the way out where texts can't be edited.
 
 use serde_json::json;
-use watchfloor_channel::{Ask, Body, ChannelAdapter, Choice, RefusalKind, Tone};
+use watchfloor_channel::{Ask, Body, ChannelAdapter, Choice, RefusalKind, SendError, Tone};
 use watchfloor_feishu::ReplyMode;
 use watchfloor_sim::feishu::{ALICE, EXTERNAL, Fault, GROUP, MENTION};
 
@@ -90,6 +90,28 @@ async fn where_texts_can_not_be_edited_answers_become_cards_also_after_a_restart
     let asked = bot.mention("why?").await;
     let fourth = bot.post(&asked, "k4", "looking …").await.unwrap();
     assert_eq!(bot.feishu.message(&fourth.id).kind(), "post");
+}
+
+/// The key of a lost post brings back a text that says something else, and can't be edited.
+#[tokio::test]
+async fn what_a_key_brings_back_and_can_not_be_changed_gives_way_to_another_message() {
+    for mode in [ReplyMode::Auto, ReplyMode::Text] {
+        let bot = Bot::idle(tenant(), |config| config.reply_mode = mode).await;
+        let question = bot.feishu.say(ALICE, EXTERNAL, &format!("{MENTION} why?")).await;
+        let at = conversation(EXTERNAL, &question);
+        let post = async |text: &str| bot.post_to(at.clone(), Some(&question), "k1", Body::Markdown(text.into())).await;
+        bot.feishu.fault("reply", Fault::DropResponse);
+        let lost = post("looking …").await;
+        assert!(matches!(lost, Err(SendError::Uncertain(_))), "{lost:?}");
+        let first = bot.feishu.next_message(EXTERNAL).await;
+        let second = post("found it").await.unwrap();
+        assert!(bot.feishu.message(&first.id).recalled);
+        let message = bot.feishu.message(&second.id);
+        let kind = if mode == ReplyMode::Auto { "interactive" } else { "post" };
+        assert_eq!((message.kind(), message.text().as_str()), (kind, "found it"));
+        // However often it is tried.
+        assert_eq!(post("found it").await.unwrap(), second);
+    }
 }
 
 #[tokio::test]

@@ -279,3 +279,19 @@ async fn a_message_whose_place_can_not_be_noted_is_not_acknowledged() {
     assert!(acks.iter().all(|ack| ack.code == 500), "{acks:?}");
     assert_eq!(bot.desk.so_far(), 0);
 }
+
+/// The message could not be written down, and was recalled before it was brought again.
+#[tokio::test]
+async fn a_recall_that_overtakes_its_message_is_not_forgotten() {
+    let mut tenant = tenant();
+    tenant.redeliver_after = vec![Duration::from_secs(1); 4];
+    let bot = Bot::connected(tenant, |_| {}).await;
+    bot.desk.refuse(1);
+    let question = bot.mention("why?").await;
+    bot.feishu.wait_for_acks(1).await;
+    bot.feishu.recall(&question).await;
+    let kinds: Vec<_> = bot.desk.inbound(2).await.into_iter().map(|inbound| inbound.kind).collect();
+    assert_eq!(kinds, [InboundKind::Message, InboundKind::Deleted]);
+    let codes: Vec<_> = bot.feishu.wait_for_acks(3).await.into_iter().map(|ack| ack.code).collect();
+    assert_eq!((codes, bot.desk.so_far()), (vec![500, 200, 200], 2));
+}

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use watchfloor_channel::{Body, ChannelAdapter, MessageId, RefusalKind, SendError, Sign};
 use watchfloor_feishu::Now;
-use watchfloor_sim::feishu::{ALICE, Chat, ChatKind, Fault, GROUP, MENTION, TOPICS};
+use watchfloor_sim::feishu::{
+    ALICE, Chat, ChatKind, Fault, FeishuConfig as FeishuTenant, GROUP, MENTION, TOPICS, ThreadIds,
+};
 
 use crate::desk::{Bot, conversation, now_ms, refusal, tenant};
 
@@ -126,6 +128,28 @@ async fn when_everything_of_a_topic_is_recalled_no_new_topic_is_opened() {
         }
     }
     assert_eq!(bot.feishu.calls("send").len(), 0);
+}
+
+/// A topic that Feishu named before is one also where nobody can ask any more; a question without an answer is no answer.
+#[tokio::test]
+async fn what_may_be_a_topic_is_not_left_for_the_group() {
+    let bot = Bot::connected(FeishuTenant { thread_ids: ThreadIds::NotOnTheFirst, ..tenant() }, |_| {}).await;
+    let question = bot.feishu.say(ALICE, TOPICS, &format!("{MENTION} why?")).await;
+    let at = bot.desk.inbound(1).await.remove(0).conversation;
+    bot.feishu.recall(&question).await;
+    bot.feishu.fault("chat", Fault::Http(503));
+    let unknown = bot.post_to(at.clone(), Some(&question), "k1", Body::Plain("found it".into())).await;
+    assert!(matches!(unknown, Err(SendError::Unavailable(_))), "{unknown:?}");
+
+    let question = bot.feishu.say(ALICE, TOPICS, &format!("{MENTION} why?")).await;
+    let more = bot.feishu.reply_in_thread(ALICE, &question, &format!("{MENTION} and now?")).await;
+    let at = bot.desk.inbound(3).await.remove(2).conversation;
+    for gone in [&question, &more] {
+        bot.feishu.recall(gone).await;
+    }
+    bot.feishu.fault("chat", Fault::Code { code: 99_991_672, http: 400 });
+    let refused = refusal(bot.post_to(at, Some(&more), "k2", Body::Plain("found it".into())).await);
+    assert_eq!((refused.kind, bot.feishu.calls("send").len()), (RefusalKind::ThreadGone, 0));
 }
 
 #[tokio::test]

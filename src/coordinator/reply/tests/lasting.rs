@@ -53,6 +53,62 @@ async fn three_hours_with_four_hundred_calls_are_shown_to_the_end() {
     }
 }
 
+/// News all the time, on a platform that does what it is asked and never says so.
+#[tokio::test]
+async fn edits_whose_answers_are_lost_are_counted_and_spaced() {
+    let bench = of_twenty_edits(Duration::from_secs(30 * 60)).await;
+    let reply = bench.started_and_paused().await;
+    let start = Instant::now();
+    bench.platform.answers((0..40).map(|_| Answer::Lost));
+    for number in 0..600 {
+        bench.progress.say(&format!("step {number}"));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let edits = bench.platform.times(start)[1..].to_vec();
+    assert!((6..=17).contains(&edits.len()), "{edits:?}");
+    assert!(edits.last().is_some_and(|last| *last > 60.0), "{edits:?}");
+    drop(reply);
+}
+
+#[tokio::test]
+async fn a_platform_that_is_away_is_asked_less_and_less_often() {
+    let bench = Bench::new(|_| {}).await;
+    let reply = bench.started_and_paused().await;
+    let start = Instant::now();
+    bench.platform.answers((0..60).map(|_| Answer::away()));
+    bench.progress.say("Asking the metrics.");
+    tokio::time::sleep(Duration::from_secs(10 * 60)).await;
+    let tries = bench.platform.times(start).len() - 1;
+    assert!((15..=30).contains(&tries), "{tries}");
+    drop(reply);
+}
+
+/// The earlier process may have spent most of the message's edits.
+#[tokio::test]
+async fn after_a_restart_the_edits_of_the_earlier_process_count() {
+    let mut bench = of_twenty_edits(Duration::from_secs(30 * 60)).await;
+    let later = FixedClock::at(1_000);
+    later.advance(Duration::from_secs(10 * 60));
+    Arc::get_mut(&mut bench.services).unwrap().clock = later;
+    bench.started().await.quiet().await;
+    let row = bench.services.store.deliveries().of_turn("t1").await.unwrap().remove(0);
+    assert!(row.message_id.is_some());
+    let reply = bench.start_with(bench.route_after_a_crash(), (&row).into());
+    // The first says at once that we are back.
+    reply.shown().wait_for(|shown| *shown > 0).await.unwrap();
+    tokio::time::pause();
+    let start = Instant::now();
+    for number in 0..600 {
+        bench.progress.say(&format!("step {number}"));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let edits = bench.platform.times(start).into_iter().filter(|at| *at > 0.0).count();
+    assert!((1..=4).contains(&edits), "{edits}");
+    tokio::time::resume();
+    reply.quiet().await.finish(&markdown("It was DNS.")).await.unwrap();
+    assert_eq!(bench.chat(), ["It was DNS."]);
+}
+
 #[tokio::test]
 async fn typing_is_shown_at_the_beginning_and_as_often_as_the_platform_forgets_it() {
     let bench = Bench::new(|features| features.typing = Some(Duration::from_secs(4))).await;
