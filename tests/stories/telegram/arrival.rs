@@ -271,11 +271,13 @@ async fn b060_another_poller_that_goes_away_is_sat_out() {
 #[tokio::test]
 async fn b061_a_sign_in_page_never_reaches_the_model() {
     let stage = Stage::with([Rule::reply("I can't read it.")]).await;
+    // What a proxy answers in the place of the file that Telegram announced.
     let page = SimFile::new("graph.png", "image/png", "<!DOCTYPE html><title>Sign in</title>");
+    let page = SimFile { size: Some(5_120), ..page };
     stage.telegram.attach(ALICE, OPS, page, "@ops_bot what is this?").await;
     assert_eq!(stage.answer().await, "I can't read it.");
     let said = asked::said(&stage.model.requests()[0]);
-    assert!(said[1].contains("graph.png") && said[1].contains("Not read: "), "{said:#?}");
+    assert!(said[1].contains("graph.png") && said[1].contains("Not read: the platform did not"), "{said:#?}");
     assert!(!said[1].contains("Sign in"), "{}", said[1]);
     stage.done().await;
 }

@@ -30,9 +30,18 @@ async fn b018_a_fence_that_is_longer_than_a_message_is_code_in_every_part() {
     stage.idle().await;
     let parts = stage.ours(OPS);
     assert!(parts.len() > 1);
-    let code: Vec<_> = parts.iter().flat_map(|part| part.marked("pre")).collect();
-    let seen: Vec<_> = code.iter().flat_map(|code| code.lines()).collect();
-    assert_eq!(seen, lines);
+    let mut expected = lines.iter();
+    for code in parts.iter().flat_map(|part| part.marked("pre")) {
+        for (nth, line) in code.lines().enumerate() {
+            let mut expected = expected.next().unwrap().as_str();
+            // Telegram takes away the blanks that a message begins with.
+            if nth == 0 && line.starts_with("at ") {
+                expected = expected.trim_start();
+            }
+            assert_eq!(line, expected);
+        }
+    }
+    assert_eq!(expected.next(), None);
     stage.done().await;
 }
 
