@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use watchfloor_sim::{
     ModelSim, TelegramSim,
     model::{self, Rule},
-    telegram::{self, ALICE, Author, Fault, OPS, TelegramConfig},
+    telegram::{self, ALICE, Author, Fault, Message, OPS, TelegramConfig},
 };
 
 use crate::{
@@ -70,6 +70,15 @@ impl Bench {
 
     async fn ask(&self) -> i64 {
         self.telegram.say(ALICE, OPS, "@ops_bot why?").await
+    }
+
+    /// The placeholder, once its row knows of it: from then on a restart goes on with it.
+    async fn placed(&mut self) -> Message {
+        let placeholder = self.telegram.next_message(OPS).await;
+        let database = &mut self.database;
+        let known = "SELECT COUNT(*) FROM deliveries WHERE state = 'sent'";
+        until("the placeholder's row", async || database.count(known).await == 1).await;
+        placeholder
     }
 
     fn shown(&self) -> Vec<String> {
@@ -178,6 +187,7 @@ async fn b008_killed_between_the_claim_and_the_offset_it_is_answered_once() {
     bench.database.refuse("INSERT ON channel_notes WHEN NEW.key = 'offset'").await;
     bench.model.hold();
     bench.ask().await;
+    bench.placed().await;
     bench.model.wait_for_open_streams(1).await;
     bench.logged("an update is not confirmed").await;
     bench.kill().await;
@@ -197,6 +207,7 @@ async fn b007_updates_that_come_again_after_the_restart_are_answered_once() {
     let mut bench = Bench::started().await;
     bench.model.hold();
     bench.ask().await;
+    bench.placed().await;
     bench.model.wait_for_open_streams(1).await;
     bench.telegram.heard().await;
     bench.kill().await;
@@ -226,6 +237,17 @@ async fn killed_between_the_post_and_its_row_one_placeholder_is_left_over_and_co
 }
 
 #[tokio::test]
+async fn a_post_whose_answer_is_lost_is_repeated_once_and_counted() {
+    let mut bench = Bench::started().await;
+    bench.telegram.fault(POST, Fault::DropResponse);
+    bench.ask().await;
+    bench.answered(&[PLACEHOLDER, ANSWER]).await;
+    assert_eq!(bench.posts(), 2);
+    assert!(bench.log().contains(COUNTED), "{}", bench.log());
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn killed_before_the_post_the_placeholder_is_posted_after_the_restart() {
     let mut bench = Bench::started().await;
     bench.telegram.fault(POST, Fault::DelayBefore(NEVER));
@@ -244,7 +266,7 @@ async fn b052_killed_while_the_model_thinks_it_goes_on_in_the_same_placeholder()
     let mut bench = Bench::started().await;
     bench.model.hold();
     bench.ask().await;
-    let placeholder = bench.telegram.next_message(OPS).await;
+    let placeholder = bench.placed().await;
     bench.model.wait_for_open_streams(1).await;
     bench.kill_and_start().await;
     bench.model.wait_for_open_streams(1).await;
@@ -277,7 +299,7 @@ async fn a_stop_said_while_the_process_is_down_ends_the_resumed_turn() {
     let mut bench = Bench::started().await;
     bench.model.hold();
     bench.ask().await;
-    let placeholder = bench.telegram.next_message(OPS).await;
+    let placeholder = bench.placed().await;
     bench.model.wait_for_open_streams(1).await;
     bench.kill().await;
     bench.telegram.reply(ALICE, OPS, placeholder.id, "/stop").await;

@@ -103,6 +103,7 @@ async fn a_stop_in_a_topic_ends_what_is_under_way_there_and_nothing_else() {
 async fn b052_a_restart_in_the_middle_of_a_turn_goes_on_in_the_same_placeholder() {
     let stage = Stage::with(by_step()).await;
     let (_, placeholder) = thinking(&stage).await;
+    stage.placed().await;
     let stage = stage.restarted(Duration::ZERO).await;
     stage.model.wait_for_open_streams(1).await;
     stage.model.release();

@@ -146,6 +146,16 @@ impl Stage {
         self.app.store.turns().get(&turn).await.unwrap().unwrap()
     }
 
+    /// Waits until the one placeholder's row knows of it.
+    pub(crate) async fn placed(&self) {
+        let known = async {
+            while self.app.store.deliveries().unsettled().await.unwrap().iter().all(|row| row.message_id.is_none()) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        assert!(timeout(PATIENCE, known).await.is_ok(), "no row knows of the placeholder");
+    }
+
     /// The process ends with whatever is under way, and another one takes its place.
     pub(crate) async fn restarted(mut self, drain: Duration) -> Self {
         assert!(timeout(DRAIN * 2, self.app.stop(drain)).await.is_ok(), "the bot didn't stop");
