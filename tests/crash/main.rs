@@ -16,4 +16,5 @@ mod postgres;
 mod process;
 mod queue;
 mod sweep;
+mod telegram;
 mod thinking;

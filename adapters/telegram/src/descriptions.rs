@@ -24,9 +24,7 @@ const NO_FILE: &str = "Telegram does not know the file any more";
 
 /// HTTP 400 and 403, first match.
 const TABLE: &[(&str, RefusalKind, &str)] = {
-    use RefusalKind::{
-        Content, Credentials, MessageGone, NotEditable, Other, Permission, Room, ThreadGone, TooLong, Unsupported,
-    };
+    use RefusalKind::{Content, Credentials, MessageGone, NotEditable, Other, Permission, Room, TooLong, Unsupported};
     &[
         (NOT_MODIFIED, Other, "the message says that already"),
         ("message to edit not found", MessageGone, DELETED),
@@ -38,9 +36,10 @@ const TABLE: &[(&str, RefusalKind, &str)] = {
         ("there is no text in the message to edit", NotEditable, STANDS),
         ("message can't be deleted", Other, "bots can delete their messages for 48 hours only"),
         (REPLY_GONE, Other, "the message that is answered was deleted"),
-        ("message thread not found", ThreadGone, TOPIC_GONE),
-        ("topic_deleted", ThreadGone, TOPIC_GONE),
-        ("topic_id_invalid", ThreadGone, TOPIC_GONE),
+        // Topics are deleted by administrators: whoever asked in one still waits.
+        ("message thread not found", Room, TOPIC_GONE),
+        ("topic_deleted", Room, TOPIC_GONE),
+        ("topic_id_invalid", Room, TOPIC_GONE),
         ("topic_closed", Room, "the topic is closed: open it again, or let the bot manage topics"),
         ("message text is empty", Content, "there is nothing to show"),
         ("must be non-empty", Content, "there is nothing to show"),
@@ -148,7 +147,7 @@ mod tests {
     #[test]
     fn every_description_is_sorted_by_what_to_do_next() {
         use RefusalKind::{
-            Content, Credentials, MessageGone, NotEditable, Other, Permission, Room, ThreadGone, TooLong, Unsupported,
+            Content, Credentials, MessageGone, NotEditable, Other, Permission, Room, TooLong, Unsupported,
         };
 
         let table: &[(RefusalKind, u16, &[&str])] = &[
@@ -203,7 +202,7 @@ mod tests {
             ),
             (TooLong, 413, &["Request Entity Too Large"]),
             (
-                ThreadGone,
+                Room,
                 400,
                 &[
                     "Bad Request: message thread not found",

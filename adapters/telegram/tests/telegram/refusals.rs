@@ -81,7 +81,7 @@ async fn every_description_means_the_right_thing_for_every_call() {
         ),
         (&["TooLong"; 5], 413, &["Request Entity Too Large"]),
         (&["done", "Other", "Other", "Other", "Other"], 400, &["Bad Request: message to be replied not found"]),
-        (&["ThreadGone"; 5], 400, &["Bad Request: message thread not found", "Bad Request: TOPIC_DELETED"]),
+        (&["Room"; 5], 400, &["Bad Request: message thread not found", "Bad Request: TOPIC_DELETED"]),
         (
             &["Room"; 5],
             400,

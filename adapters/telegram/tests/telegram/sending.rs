@@ -67,7 +67,7 @@ async fn a_topic_that_closes_or_goes_takes_no_more_words_and_general_gets_none()
     bot.telegram.close_topic(FORUM, topic).await;
     assert_eq!(outcome(bot.post(FORUM, &thread, "looking …").await), "Room");
     bot.telegram.delete_topic(FORUM, topic).await;
-    assert_eq!(outcome(bot.post(FORUM, &thread, "looking …").await), "ThreadGone");
+    assert_eq!(outcome(bot.post(FORUM, &thread, "looking …").await), "Room");
     assert!(bot.telegram.messages(FORUM).iter().all(|message| message.text() != "looking …"));
 }
 
