@@ -14,6 +14,7 @@ mod codes;
 mod context;
 mod events_api;
 mod evidence;
+mod feishu;
 mod field;
 mod files;
 mod late;

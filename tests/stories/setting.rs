@@ -16,7 +16,7 @@ use watchfloor_sim::{
 
 use crate::stage::{ALICE, BOB, CAROL, CHANGES_TOKEN, ROOM, Stage};
 
-const WORLD: &str = r#"
+pub(crate) const WORLD: &str = r#"
 prometheus:
   queries:
     - contains: pool_in_use

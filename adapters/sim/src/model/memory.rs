@@ -136,8 +136,7 @@ mod tests {
     fn the_prefix_is_compared_byte_for_byte() {
         let mut memory = Memory::default();
         let first = r#"{"messages":[{"role":"user","content":"hi"}],"tools":[{"a":1,"b":2}]}"#;
-        let second =
-            r#"{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"}],"tools":[{"b":2,"a":1}]}"#;
+        let second = r#"{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"}],"tools":[{"b":2,"a":1}]}"#;
         let mut ask = |text: &str| memory.check(Seen::chat(&serde_json::from_str(text).unwrap(), text));
         assert_eq!(ask(first), Ok(()));
         assert!(ask(second).is_err());
