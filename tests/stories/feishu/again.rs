@@ -44,7 +44,7 @@ async fn b002_copies_within_the_same_instant_are_answered_once() {
 #[tokio::test]
 async fn b004_a_message_of_which_only_a_retry_arrives_is_answered() {
     let setting = Setting::new(by_step()).webhook(true);
-    let stage = setting.feishu(|feishu| feishu.redeliver_after = vec![Duration::from_millis(100); 20]).open().await;
+    let stage = setting.feishu(|feishu| feishu.redeliver_after = vec![Duration::from_millis(100); 100]).open().await;
     stage.feishu.http_fault(HttpFault::NeverArrives);
     let question = stage.ask(ALICE, "why is it slow?").await;
     stage.feishu.next_message(GROUP).await;
@@ -56,7 +56,7 @@ async fn b004_a_message_of_which_only_a_retry_arrives_is_answered() {
 #[tokio::test]
 async fn b001_b010_an_event_whose_acknowledgement_is_lost_is_answered_once() {
     let setting = Setting::new(by_step()).webhook(true);
-    let stage = setting.feishu(|feishu| feishu.redeliver_after = vec![Duration::from_millis(100); 20]).open().await;
+    let stage = setting.feishu(|feishu| feishu.redeliver_after = vec![Duration::from_millis(100); 100]).open().await;
     stage.feishu.http_fault(HttpFault::ResponseLost);
     let question = stage.ask(ALICE, "why is it slow?").await;
     stage.feishu.wait_for_http_answers(2).await;
@@ -110,7 +110,8 @@ async fn b052_a_turn_cut_by_a_restart_goes_on_in_its_placeholder() {
 async fn b056_b057_a_connection_that_ends_is_opened_anew_and_nothing_is_lost() {
     for cut in [true, false] {
         let setting = Setting::new(by_step());
-        let stage = setting.feishu(|feishu| feishu.redeliver_after = vec![Duration::from_millis(300); 20]).open().await;
+        let stage =
+            setting.feishu(|feishu| feishu.redeliver_after = vec![Duration::from_millis(300); 100]).open().await;
         let (question, _) = stage.ask_and_hold(GROUP, ALICE, "why is it slow?").await;
         match cut {
             true => stage.feishu.cut_connections(),

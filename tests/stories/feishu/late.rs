@@ -13,19 +13,22 @@ use crate::stage::PLACEHOLDER;
 const LATE: Duration = Duration::from_secs(42 * 60);
 const NOTE: &str = "Your message reached me 42 min late.";
 
+/// What finds no connection comes again in a moment.
+fn yes() -> Setting {
+    let again = vec![Duration::from_millis(200); 100];
+    Setting::new([Rule::reply("Yes.")]).feishu(|feishu| feishu.redeliver_after = again)
+}
+
 /// The connection ends; what was said meanwhile comes with the next one.
 async fn ask_late(stage: &Stage) -> String {
-    if !stage.webhook {
-        stage.feishu.cut_connections();
-        stage.feishu.connected(1).await;
-    }
+    stage.feishu.cut_connections();
     stage.feishu.say_late(ALICE, GROUP, &format!("{MENTION} is it up?"), LATE).await
 }
 
 #[tokio::test]
 async fn a_late_message_is_answered_and_everybody_sees_how_late_it_came() {
     for webhook in [false, true] {
-        let stage = Setting::new([Rule::reply("Yes.")]).webhook(webhook).open().await;
+        let stage = yes().webhook(webhook).open().await;
         stage.model.hold();
         let question = ask_late(&stage).await;
         assert_eq!(stage.feishu.next_message(GROUP).await.text(), format!("{NOTE}\n\n{PLACEHOLDER}"));
@@ -36,7 +39,7 @@ async fn a_late_message_is_answered_and_everybody_sees_how_late_it_came() {
 
 #[tokio::test]
 async fn a_channel_may_skip_what_comes_late() {
-    let stage = Setting::new([Rule::reply("Yes.")]).line("late = \"skip\"").open().await;
+    let stage = yes().line("late = \"skip\"").open().await;
     let question = ask_late(&stage).await;
     stage.idle().await;
     assert_eq!((stage.shown(&question).len(), stage.tally().await.messages), (0, 0));
@@ -48,7 +51,7 @@ async fn a_channel_may_skip_what_comes_late() {
 
 #[tokio::test]
 async fn where_nothing_is_late_no_word_is_lost_about_it() {
-    let stage = Setting::new([Rule::reply("Yes.")]).line("late_after = \"1h\"").open().await;
+    let stage = yes().line("late_after = \"1h\"").open().await;
     let question = ask_late(&stage).await;
     stage.feishu.next_message(GROUP).await;
     stage.idle().await;

@@ -6,7 +6,7 @@ use watchfloor_sim::{
     model::Rule,
 };
 
-use super::stage::{OTHER_BOT, Stage, WEI};
+use super::stage::{OTHER_BOT, PATIENCE, Stage, WEI};
 use crate::setting::{WORLD, start};
 
 pub(super) struct Setting {
@@ -21,7 +21,7 @@ impl Setting {
     pub(super) fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self {
             model: rules.into_iter().collect::<Vec<_>>().into(),
-            feishu: FeishuConfig::default(),
+            feishu: FeishuConfig { patience: PATIENCE, ..FeishuConfig::default() },
             limits: String::new(),
             channel: String::new(),
             webhook: false,

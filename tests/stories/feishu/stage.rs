@@ -22,7 +22,7 @@ pub(super) const WEI: &str = "ou_wei";
 /// Another app's bot in the same groups.
 pub(super) const OTHER_BOT: &str = "ou_deployer";
 
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// Longer than any story's work: what is still running then would not have ended.
 const DRAIN: Duration = Duration::from_secs(5);
 
