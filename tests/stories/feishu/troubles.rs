@@ -102,7 +102,7 @@ async fn b054_a_token_that_can_not_be_fetched_at_once_is_fetched_later() {
 }
 
 #[tokio::test]
-async fn a_month_without_calls_left_leaves_the_answer_in_the_store_and_is_counted() {
+async fn a_month_without_calls_left_leaves_the_answer_in_the_store() {
     let stage = Stage::with(by_step()).await;
     let (question, _) = stage.ask_and_hold(GROUP, ALICE, "why is it slow?").await;
     stage.feishu.set_monthly_calls(Some(0));
