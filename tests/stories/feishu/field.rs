@@ -132,7 +132,7 @@ async fn b019_a_table_inside_a_fence_stays_as_it_is() {
 
 #[tokio::test]
 async fn b020_b021_what_grows_on_its_way_is_split_by_what_is_really_sent() {
-    for (letter, count, mode) in [("\"", 8_000, "text"), ("😀", 7_500, "card"), ("<", 7_500, "text")] {
+    for (letter, count, mode) in [("\"", 8_000, "text"), ("😀", 7_500, "card")] {
         let setting = Setting::new([Rule::reply(letter.repeat(count))]).line(&format!("reply_mode = \"{mode}\""));
         let stage = setting.open().await;
         let question = stage.ask(ALICE, "show me the file").await;
