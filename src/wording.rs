@@ -168,6 +168,13 @@ pub fn no_such_evidence(ids: &str) -> String {
     format!("{ids}: no result of this conversation. Don't rely on what I said it shows.")
 }
 
+/// In place of an answer that the platform takes in no form.
+pub fn not_let_through(why: &str) -> String {
+    format!(
+        "I have an answer that I can't show here: {why}. Ask me for it in other words, or ask the people who run me."
+    )
+}
+
 /// To the asker in private, where her room takes no answer.
 pub fn could_not_answer_there(question: &str, why: &str) -> String {
     format!(

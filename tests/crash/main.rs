@@ -9,6 +9,7 @@ mod answer;
 mod bench;
 mod database;
 mod ending;
+mod feishu;
 mod files;
 mod parts;
 mod placeholder;

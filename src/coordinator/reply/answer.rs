@@ -47,9 +47,13 @@ impl Route {
             if row.as_ref().is_none_or(|row| row.state != DeliveryState::Settled)
                 && let Err(error) = self.show(row.as_ref(), number, &part.body).await
             {
-                let too_long = error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::TooLong);
-                match self.halve(&part).filter(|_| too_long) {
-                    Some(halves) => put_in_front(&mut parts, halves),
+                let instead = match error.refusal() {
+                    Some(refusal) if refusal.kind == RefusalKind::TooLong => self.halve(&part),
+                    Some(refusal) if refusal.kind == RefusalKind::Content => self.in_place_of(&part, refusal),
+                    _ => None,
+                };
+                match instead {
+                    Some(instead) => put_in_front(&mut parts, instead),
                     None => return Err(error),
                 }
                 continue;
@@ -97,6 +101,16 @@ impl Route {
         (halvings <= HALVINGS).then(|| self.split(text, half).into_iter().map(|body| Part { body, halvings }).collect())
     }
 
+    /// What a platform takes in no form gives way to a sentence of ours: nobody should wait for nothing.
+    fn in_place_of(&self, part: &Part, refusal: &Refusal) -> Option<Vec<Part>> {
+        let sentence = Body::Plain(wording::not_let_through(&refusal.remedy));
+        if part.body == sentence {
+            return None;
+        }
+        tracing::error!(turn.id = %self.turn_id, %refusal, "the platform does not take the answer in any form; a sentence stands in its place");
+        Some(vec![Part { body: sentence, halvings: HALVINGS }])
+    }
+
     /// An earlier attempt may have cut this part smaller: then it is cut the same way, or text would be lost or said twice.
     fn as_before(&self, part: Part, shown: &str) -> (Part, Vec<Part>) {
         let mut parts = VecDeque::from([part.clone()]);
@@ -124,16 +138,11 @@ impl Route {
 
     async fn show(&self, row: Option<&DeliveryRow>, number: i64, body: &Body) -> Result<(), ReplyError> {
         let store = self.services.store.deliveries();
-        let mut left_behind = None;
         let owed = match row {
             Some(row) if row.kind == DeliveryKind::Placeholder => {
                 if self.turn_into_answer(row, body).await? {
                     return Ok(());
                 }
-                // Where it stands now: it may have moved on the way here.
-                let rows = store.of_turn(&self.turn_id).await?;
-                let left = rows.iter().find(|left| left.id == row.id).and_then(|left| Owed::from(left).message);
-                left_behind = left.filter(|_| self.outlet.features().edits);
                 self.intend(DeliveryKind::Part, number, body.text()).await?
             }
             Some(row) => {
@@ -144,7 +153,19 @@ impl Route {
         };
         self.place(&owed, body).await?;
         store.settle(&owed.id, self.services.now()).await?;
-        if let Some(id) = left_behind {
+        if number == 0 {
+            self.clear_placeholder().await?;
+        }
+        Ok(())
+    }
+
+    /// One that could not become the answer, also where that was an earlier attempt's misfortune.
+    async fn clear_placeholder(&self) -> Result<(), ReplyError> {
+        // Where it stands now: it may have moved on the way here.
+        let rows = self.services.store.deliveries().of_turn(&self.turn_id).await?;
+        let failed =
+            rows.iter().find(|row| row.kind == DeliveryKind::Placeholder && row.state == DeliveryState::Failed);
+        if let Some(id) = failed.and_then(|row| Owed::from(row).message).filter(|_| self.outlet.features().edits) {
             self.clear_away(id).await;
         }
         Ok(())

@@ -76,6 +76,29 @@ async fn an_answer_is_shown_without_markup_rather_than_not_at_all() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_taken_in_no_form_gives_way_to_a_sentence_that_says_so() {
+    let bench = Bench::new(|_| {}).await;
+    let route = bench.started().await.quiet().await;
+    // Edited and posted, each with and without markup.
+    bench.platform.answers((0..4).map(|_| Answer::refused(RefusalKind::Content)));
+    route.finish(&markdown("It was DNS.")).await.unwrap();
+    let sentence = wording::not_let_through(&refusal(RefusalKind::Content).remedy);
+    assert_eq!(bench.chat(), [sentence.clone()]);
+    let gone = (DeliveryKind::Placeholder, 0, DeliveryState::Failed, "It was DNS.".to_owned());
+    assert_eq!(bench.owed().await, [gone, settled(DeliveryKind::Part, 0, &sentence)]);
+}
+
+#[tokio::test]
+async fn where_even_the_sentence_is_refused_the_answer_is_given_up() {
+    let bench = Bench::new(|_| {}).await;
+    let route = bench.started().await.quiet().await;
+    bench.platform.answers((0..20).map(|_| Answer::refused(RefusalKind::Content)));
+    let error = route.finish(&markdown("It was DNS.")).await.unwrap_err();
+    assert_eq!(error.refusal(), Some(&refusal(RefusalKind::Content)));
+    assert_eq!(bench.platform.calls().len(), 6, "{:?}", bench.platform.calls());
+}
+
+#[tokio::test]
 async fn a_last_edit_that_fails_is_repeated_until_it_stands() {
     let bench = Bench::new(|_| {}).await;
     let route = bench.started().await.quiet().await;
