@@ -33,6 +33,7 @@
 
 mod board;
 pub mod feishu;
+mod long;
 pub mod model;
 mod server;
 pub mod slack;
@@ -41,6 +42,7 @@ pub mod telemetry;
 mod time;
 
 pub use feishu::FeishuSim;
+pub use long::{LongAnswer, long_answers};
 pub use model::{ModelScript, ModelSim};
 pub use slack::SlackSim;
 pub use telegram::TelegramSim;
