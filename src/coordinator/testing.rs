@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
     Addressed, Author, Body, Budget, ChannelAdapter, ChannelId, ChannelState, ConversationId, Counted, DeliveryKey,
     Features, Gaps, Inbound, InboundKind, Inbox, MessageId, Operation, Outbound, Overheard, Quota, ReceiveError,
-    Refusal, RefusalKind, Repeats, Scope, SendError, Sign, TextUnit, Urgency,
+    Refusal, RefusalKind, Repeats, Scope, SendError, Sign, TextUnit, Urgency, text,
 };
 
 use super::{
@@ -301,8 +301,7 @@ impl ChannelAdapter for FakePlatform {
 fn features() -> Features {
     let plenty = Quota { count: 1000, per: Duration::from_secs(1), burst: 1000 };
     Features {
-        max_text: 4000,
-        unit: TextUnit::Chars,
+        limits: text::Limits::of_text(4_000, TextUnit::Chars),
         edits: true,
         edit_budget: None,
         edit_gaps: Gaps::constant(Duration::ZERO),

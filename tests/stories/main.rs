@@ -1,6 +1,6 @@
 //! Stories: the whole application in one process, against a simulated Slack, model and telemetry, told in the words of the
-//! people who use it. The stage is in `stage`; each other file tells of one subject. Telegram has a stage of its own.
-//! people who use it. The stage is in `stage`; each other file tells of one subject. Feishu has a stage of its own.
+//! people who use it. The stage is in `stage`; each other file tells of one subject. Telegram and Feishu have stages of their
+//! own.
 
 #![expect(clippy::unwrap_used, reason = "a test's helpers may panic, and clippy sees only the test functions")]
 

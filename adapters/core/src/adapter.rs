@@ -8,7 +8,9 @@ use http::{Request, Response};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Body, ChannelId, ConversationId, DeliveryKey, Features, FileRef, Inbox, MessageId, Outbound, Overheard};
+use crate::{
+    Body, ChannelId, ConversationId, DeliveryKey, Features, FileRef, Inbox, MessageId, Outbound, Overheard, text::Size,
+};
 
 /// One account on one platform.
 ///
@@ -78,9 +80,11 @@ pub trait ChannelAdapter: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Length of what would really be sent, in [`Features::unit`]: markup and escapes make it longer than the text.
-    fn measure(&self, body: &Body) -> usize {
-        self.features().unit.measure(body.text())
+    /// What would really be sent, as the platform counts it against [`Features::limits`]: markup and escapes are larger than
+    /// the text.
+    fn measure(&self, body: &Body) -> Size {
+        let text = body.text();
+        Size { text: self.features().limits.unit.measure(text), bytes: text.len(), marks: 0 }
     }
 
     /// Where a person can be told something that nobody else reads. May have to be opened first.

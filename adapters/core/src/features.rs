@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use crate::text::{Length, Limits};
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Features {
-    /// Longest text of one message that can be edited again, in `unit`, measured on what is really sent.
-    pub max_text: usize,
-    pub unit: TextUnit,
+    /// What one message that can be edited again can hold, measured on what is really sent.
+    pub limits: Limits,
     /// Messages of ours can be edited.
     pub edits: bool,
     /// Edits of one message in its whole life; `None` = no limit.
@@ -106,12 +107,12 @@ pub enum TextUnit {
 }
 
 impl TextUnit {
-    pub fn measure(self, text: &str) -> usize {
-        match self {
+    pub fn measure(self, text: &str) -> Length {
+        Length::new(match self {
             Self::Bytes => text.len(),
             Self::Utf16 => text.encode_utf16().count(),
             Self::Chars => text.chars().count(),
-        }
+        })
     }
 }
 

@@ -29,7 +29,7 @@ pub enum Operation {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// CommonMark, as a model writes it. Fits [`crate::Features::max_text`] after rendering; longer text was split before.
+    /// CommonMark, as a model writes it. Fits [`crate::Features::limits`] after rendering; longer text was split before.
     Markdown(String),
     /// Shown as it is: our own sentences and errors, which must never fail to parse.
     Plain(String),

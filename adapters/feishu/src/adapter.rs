@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
     Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, Features, FileRef, Finding, Inbox, MessageId,
-    Operation, Outbound, Overheard, ReceiveError, RefusalKind, SendError, Sign,
+    Operation, Outbound, Overheard, ReceiveError, RefusalKind, SendError, Sign, text::Size,
 };
 
 use crate::{
@@ -147,12 +147,12 @@ impl ChannelAdapter for FeishuAdapter {
         figures
     }
 
-    fn measure(&self, body: &Body) -> usize {
+    fn measure(&self, body: &Body) -> Size {
         match (body, self.config.reply_mode) {
             (Body::Ask(_), _) | (_, ReplyMode::Card) => measure(body, Form::Card),
             (_, ReplyMode::Text) => measure(body, Form::Post),
             // A room may turn from one to the other.
-            (_, ReplyMode::Auto) => measure(body, Form::Post).max(measure(body, Form::Card)),
+            (_, ReplyMode::Auto) => measure(body, Form::Post).or(measure(body, Form::Card)),
         }
     }
 

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use watchfloor_channel::{Budget, Counted, Features, Gaps, Quota, Repeats, Scope, TextUnit};
+use watchfloor_channel::{Budget, Counted, Features, Gaps, Quota, Repeats, Scope};
 
-use crate::{ReplyMode, outgoing::MERGED, render::Form};
+use crate::{ReplyMode, outgoing::MERGED, render::LIMITS};
 
 pub(crate) fn features(mode: ReplyMode) -> Features {
     let seconds = Duration::from_secs;
     let all = |scope, count, per, burst| Budget { counts: Counted::All, scope, quota: Quota { count, per, burst } };
     Features {
-        max_text: Form::Post.limits().text,
-        unit: TextUnit::Bytes,
+        limits: LIMITS,
         edits: true,
         edit_budget: match mode {
             ReplyMode::Auto | ReplyMode::Text => Some(20),

@@ -36,6 +36,7 @@
 mod board;
 pub mod conformance;
 pub mod feishu;
+mod long;
 pub mod model;
 mod server;
 pub mod slack;
@@ -44,6 +45,7 @@ pub mod telemetry;
 mod time;
 
 pub use feishu::FeishuSim;
+pub use long::{LongAnswer, long_answers};
 pub use model::{ModelScript, ModelSim};
 pub use slack::SlackSim;
 pub use telegram::TelegramSim;

@@ -12,7 +12,7 @@ use tracing::warn;
 use watchfloor_channel::{
     Body, Budget, ChannelAdapter, ChannelId, ChannelState, ConversationId, Counted, DeliveryKey, Features, FileRef,
     Finding, Gaps, Inbox, MessageId, Operation, Outbound, Overheard, Quota, ReceiveError, Refusal, Repeats, Scope,
-    SendError, Sign, TextUnit,
+    SendError, Sign, text::Size,
 };
 
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     errors::{self, CallError},
     files::Files,
     history, identity,
-    outgoing::Content,
+    outgoing::{self, Content, LIMITS},
     render, socket,
     webhook::{self, Door},
     wire::{AuthTest, Chat, Opened, Posted},
@@ -284,8 +284,8 @@ impl ChannelAdapter for SlackAdapter {
         Ok(ConversationId { channel: self.config.id.clone(), room, thread: String::new() })
     }
 
-    fn measure(&self, body: &Body) -> usize {
-        self.features.unit.measure(&render::body(body))
+    fn measure(&self, body: &Body) -> Size {
+        outgoing::size(&render::body(body))
     }
 
     fn mention(&self, person: &str) -> String {
@@ -323,9 +323,7 @@ fn features(config: &SlackConfig) -> Features {
         |count: u32, least: u32| Quota { count, per: Duration::from_secs(60), burst: (count / 20).max(least) };
     let (posts, edits) = (per_minute(config.posts_per_minute, 3), per_minute(config.edits_per_minute, 10));
     Features {
-        // Rendering adds boundaries and escapes that a splitter can't foresee to the last character.
-        max_text: 3_900,
-        unit: TextUnit::Utf16,
+        limits: LIMITS,
         edits: true,
         edit_budget: None,
         edit_gaps: Gaps::constant(Duration::from_secs(3)),

@@ -4,7 +4,10 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tracing::warn;
-use watchfloor_channel::{Body, RefusalKind, SendError, TextUnit};
+use watchfloor_channel::{
+    Body, RefusalKind, SendError, TextUnit,
+    text::{Length, Limits, Size},
+};
 
 use crate::{
     api::Api,
@@ -12,8 +15,14 @@ use crate::{
     render,
 };
 
-/// Slack's own limit for a text that can be edited, in UTF-16 units after escaping. `Features::max_text` stays below.
-const MAX_TEXT: usize = 4_000;
+/// Slack's own limit for a text that can be edited, after escaping.
+const MAX_TEXT: Length = Length::new(4_000);
+/// Somewhat below it: Slack does not say what it counts.
+pub(crate) const LIMITS: Limits = Limits::of_text(3_900, TextUnit::Utf16);
+
+pub(crate) fn size(text: &str) -> Size {
+    Size { text: LIMITS.unit.measure(text), bytes: text.len(), marks: 0 }
+}
 
 /// Every model's text has blocks, in every version of its message; our own sentences are text alone.
 pub(crate) struct Content {
@@ -29,7 +38,7 @@ impl Content {
             let refusal = errors::refused(RefusalKind::Content, "no_text", "there is nothing to show");
             return Err(SendError::Refused(refusal));
         }
-        if TextUnit::Utf16.measure(&text) > MAX_TEXT {
+        if size(&text).text > MAX_TEXT {
             let refusal = errors::refused(RefusalKind::TooLong, "msg_too_long", "the text is too long for one message");
             return Err(SendError::Refused(refusal));
         }

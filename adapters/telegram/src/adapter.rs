@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use watchfloor_channel::{
     Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, Features, FileRef, Finding, Inbox, MessageId,
-    Operation, Outbound, Overheard, ReceiveError, Refusal, SendError, Sign,
+    Operation, Outbound, Overheard, ReceiveError, Refusal, SendError, Sign, text::Size,
 };
 
 use crate::{
@@ -234,10 +234,8 @@ impl ChannelAdapter for TelegramAdapter {
         !room.starts_with('-')
     }
 
-    fn measure(&self, body: &Body) -> usize {
-        let size = render::size(&render::body(body));
-        // Bytes and entities have limits of their own: beyond them, the text is too long whatever its length.
-        if render::LIMITS.hold(&size) { size.text } else { size.text.max(self.features.max_text + 1) }
+    fn measure(&self, body: &Body) -> Size {
+        render::size(&render::body(body))
     }
 
     fn mention(&self, person: &str) -> String {

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use watchfloor_channel::{Budget, Counted, Features, Gaps, Quota, Repeats, Scope, TextUnit};
+use watchfloor_channel::{Budget, Counted, Features, Gaps, Quota, Repeats, Scope};
+
+use crate::render::LIMITS;
 
 pub(crate) fn features() -> Features {
     let second = Duration::from_secs(1);
     let all = |scope, count, per, burst| Budget { counts: Counted::All, scope, quota: Quota { count, per, burst } };
     Features {
-        // Telegram's own 4,096 counts what remains after the markup is read; below it in UTF-16 is always safe.
-        max_text: 4_000,
-        unit: TextUnit::Utf16,
+        limits: LIMITS,
         edits: true,
         edit_budget: None,
         // A group's budget holds everything the bot does there, other turns too.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use watchfloor_channel::{
     Body, MessageId, Operation, Refusal, RefusalKind,
-    text::{for_people, split},
+    text::{Limits, Size, for_people, split_within},
 };
 
 use super::{Owed, ReplyError, Route, Undelivered};
@@ -16,8 +16,8 @@ use crate::{
 
 /// How often a part that a platform finds too long is halved.
 const HALVINGS: u32 = 3;
-/// Markup and escapes make a sentence of ours a little longer.
-const ROOM_FOR_NOTICE: usize = 50;
+/// A part that falls into more pieces when halved was not too long: what surrounds the text is.
+const MOST_HALVES: usize = 8;
 /// More messages than that bury the thread.
 const MOST_PARTS: usize = 5;
 
@@ -68,7 +68,7 @@ impl Route {
         match answer {
             Body::Plain(_) | Body::Ask(_) | Body::File(_) => vec![whole(answer.clone())],
             Body::Markdown(text) => {
-                let parts = self.split(&for_people(text), self.outlet.features().max_text);
+                let parts = self.split(&for_people(text), &self.outlet.features().limits);
                 // Nothing in it was for people.
                 if parts.is_empty() {
                     vec![whole(Body::Plain(wording::no_answer()))]
@@ -82,23 +82,32 @@ impl Route {
     /// What stands in the placeholder of an answer that goes up as a file.
     fn beginning(&self, text: &str) -> Part {
         let notice = wording::answer_goes_on(&wording::answer_file());
-        let room = self.outlet.features().max_text.saturating_sub(notice.chars().count() + ROOM_FOR_NOTICE);
-        let first = self.split(&for_people(text), room).into_iter().next();
-        let first = first.as_ref().map_or("", Body::text).trim_end();
-        Part { body: Body::Markdown(format!("{first}\n\n{notice}")), halvings: 0 }
+        let with_notice = |first: &str| format!("{}\n\n{notice}", first.trim_end());
+        let limits = &self.outlet.features().limits;
+        let parts = split_within(&for_people(text), limits, |part| self.measure(with_notice(part)));
+        let first = parts.first().map_or("", String::as_str);
+        Part { body: Body::Markdown(with_notice(first)), halvings: 0 }
     }
 
-    fn split(&self, text: &str, limit: usize) -> Vec<Body> {
-        let adapter = self.outlet.adapter();
-        let measure = |part: &str| adapter.measure(&Body::Markdown(part.to_owned()));
-        split(text, limit, measure).into_iter().map(Body::Markdown).collect()
+    fn split(&self, text: &str, limits: &Limits) -> Vec<Body> {
+        split_within(text, limits, |part| self.measure(part.to_owned())).into_iter().map(Body::Markdown).collect()
+    }
+
+    fn measure(&self, markdown: String) -> Size {
+        self.outlet.adapter().measure(&Body::Markdown(markdown))
     }
 
     fn halve(&self, part: &Part) -> Option<Vec<Part>> {
         let Body::Markdown(text) = &part.body else { return None };
         let halvings = part.halvings + 1;
-        let half = self.outlet.adapter().measure(&part.body) / 2;
-        (halvings <= HALVINGS).then(|| self.split(text, half).into_iter().map(|body| Part { body, halvings }).collect())
+        if halvings > HALVINGS {
+            return None;
+        }
+        let limits = self.outlet.features().limits;
+        let size = self.outlet.adapter().measure(&part.body);
+        let half = Limits { text: size.text.min(limits.text), ..limits }.halved();
+        let halves = self.split(text, &half);
+        (halves.len() <= MOST_HALVES).then(|| halves.into_iter().map(|body| Part { body, halvings }).collect())
     }
 
     /// What a platform takes in no form gives way to a sentence of ours: nobody should wait for nothing.

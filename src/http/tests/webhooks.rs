@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
     Aside, ChannelAdapter, ChannelId, ConversationId, Deliver, DeliveryKey, Features, Gaps, Inbound, Inbox, InboxError,
-    MessageId, Outbound, Overheard, ReceiveError, Repeats, SendError, Sign, TextUnit, Verdict,
+    MessageId, Outbound, Overheard, ReceiveError, Repeats, SendError, Sign, TextUnit, Verdict, text::Limits,
 };
 
 use super::*;
@@ -92,8 +92,7 @@ impl ChannelAdapter for Echo {
 
 pub(super) fn echo() -> Arc<Echo> {
     let features = Features {
-        max_text: 100,
-        unit: TextUnit::Chars,
+        limits: Limits::of_text(100, TextUnit::Chars),
         edits: false,
         edit_budget: None,
         edit_gaps: Gaps::constant(Duration::ZERO),

@@ -7,10 +7,10 @@ use proptest::{
     test_runner::{TestCaseError, TestRunner},
 };
 
-use super::{Limits, Size, blocks, for_people, split_within};
+use super::{Length, Limits, Size, blocks, for_people, split_within};
 use crate::TextUnit;
 
-const LIMITS: Limits = Limits { text: 120, unit: TextUnit::Utf16, bytes: 300, marks: 4 };
+const LIMITS: Limits = Limits { text: Length::new(120), unit: TextUnit::Utf16, bytes: 300, marks: 4 };
 
 fn size(part: &str) -> Size {
     Size { text: TextUnit::Utf16.measure(part), bytes: part.len(), marks: part.matches('`').count() / 2 }

@@ -12,14 +12,7 @@ use cut::Search;
 use outline::Outline;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::size::{Limits, Size};
-use crate::TextUnit;
-
-/// [`split_within`], where only the length of the text counts.
-pub fn split(markdown: &str, limit: usize, measure: impl Fn(&str) -> usize) -> Vec<String> {
-    split_within(markdown, &Limits::of_text(limit, TextUnit::Chars), |part| Size::of_text(measure(part)))
-}
-
+use super::size::{Length, Limits, Size};
 /// Cuts CommonMark into parts whose `measure`, taken after rendering, is held by the limits.
 ///
 /// Prefers the end of a block, then of a list item, a line, a sentence, a word; inside a grapheme only where one alone is
@@ -28,7 +21,7 @@ pub fn split(markdown: &str, limit: usize, measure: impl Fn(&str) -> usize) -> V
 /// for such repetition the rest is cut as plain text.
 pub fn split_within(markdown: &str, limits: &Limits, measure: impl Fn(&str) -> Size) -> Vec<String> {
     let mut parts = parts(markdown, limits, &measure);
-    parts.retain(|part| measure(&part.text).text > 0);
+    parts.retain(|part| measure(&part.text).text > Length::ZERO);
     parts.into_iter().map(|part| part.text).collect()
 }
 
@@ -72,7 +65,7 @@ fn parts(markdown: &str, limits: &Limits, measure: &dyn Fn(&str) -> Size) -> Vec
 
 /// No renderer shrinks text to an eighth or bytes to a half, and parsing only what can matter keeps long answers linear.
 fn window(limits: &Limits) -> usize {
-    limits.text.saturating_mul(8).min(limits.bytes.saturating_mul(2)).saturating_add(1_024)
+    limits.text.get().saturating_mul(8).min(limits.bytes.saturating_mul(2)).saturating_add(1_024)
 }
 
 /// Every call takes something visible from the rest, or gives up structure once: that is why it ends.

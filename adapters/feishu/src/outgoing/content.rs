@@ -1,15 +1,15 @@
 //! What a message of ours carries: a body in one form, within Feishu's limits. A message keeps its form for life.
 
 use serde_json::Value;
-use watchfloor_channel::{Body, RefusalKind, SendError};
+use watchfloor_channel::{Body, RefusalKind, SendError, text::Size};
 
 use super::buttons;
 use crate::{
     errors::{self, CallError},
-    render::{self, Form},
+    render::{self, Form, LIMITS},
 };
 
-/// What Feishu takes of a post or card with all of its request. `Features::max_text` stays below.
+/// What Feishu takes of a post or card with all of its request. `LIMITS` stays below.
 const MAX_RICH: usize = 30_000;
 const MAX_TEXT: usize = 150_000;
 /// Rules about words and numbers hold in every form.
@@ -33,7 +33,8 @@ impl Content {
             Form::Card | Form::Post => MAX_RICH,
             Form::Text => MAX_TEXT,
         };
-        if sent(&content) > most || content.size().marks > form.limits().marks {
+        let size = content.size();
+        if size.bytes > most || size.marks > LIMITS.marks {
             let refusal = errors::refused(RefusalKind::TooLong, "too_long", "the text is too long for one message");
             return Err(SendError::Refused(refusal));
         }
@@ -53,14 +54,8 @@ fn rendered(body: &Body, form: Form) -> render::Content {
     content
 }
 
-pub(crate) fn measure(body: &Body, form: Form) -> usize {
-    let content = rendered(body, form);
-    if content.is_blank() { 0 } else { sent(&content) }
-}
-
-/// The content is a string inside the request: quotes and backslashes are escaped once more.
-fn sent(content: &render::Content) -> usize {
-    content.size().bytes + content.json.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
+pub(crate) fn measure(body: &Body, form: Form) -> Size {
+    rendered(body, form).size()
 }
 
 /// The form is at fault; a plainer one may pass.

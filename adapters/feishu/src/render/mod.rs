@@ -9,10 +9,15 @@ mod post;
 use serde_json::{Value, json};
 use watchfloor_channel::{
     Body, TextUnit,
-    text::{Limits, Size, blocks, printable},
+    text::{Length, Limits, Size, blocks, printable},
 };
 
 pub(crate) use escape::mention;
+
+/// Feishu takes 30 KB of a post or a card and counts style tags in, so we stay below. Nothing else limits the length. It is the
+/// same in every form, since a room may turn from one to the other.
+pub(crate) const LIMITS: Limits =
+    Limits { text: Length::new(28_000), unit: TextUnit::Bytes, bytes: 28_000, marks: 200 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -32,11 +37,6 @@ impl Form {
             Self::Card => "interactive",
             Self::Text => "text",
         }
-    }
-
-    /// Feishu takes 30 KB of a post or a card and counts style tags in, so we stay below. Nothing else limits the length.
-    pub(crate) const fn limits(self) -> Limits {
-        Limits { text: 28_000, unit: TextUnit::Bytes, bytes: 28_000, marks: 200 }
     }
 }
 
@@ -88,11 +88,14 @@ impl Content {
         self.parts == 0
     }
 
+    /// The content is a string inside the request: quotes and backslashes are escaped once more.
     pub(crate) fn size(&self) -> Size {
         if self.is_blank() {
             return Size::default();
         }
-        Size { text: self.json.len(), bytes: self.json.len(), marks: self.parts }
+        let escapes = self.json.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+        let bytes = self.json.len() + escapes;
+        Size { text: Length::new(bytes), bytes, marks: self.parts }
     }
 }
 

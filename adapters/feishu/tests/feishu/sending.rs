@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use watchfloor_channel::{Body, ChannelAdapter, MessageId, RefusalKind, SendError, Sign};
-use watchfloor_feishu::Now;
-use watchfloor_sim::feishu::{
-    ALICE, Chat, ChatKind, Fault, FeishuConfig as FeishuTenant, GROUP, MENTION, TOPICS, ThreadIds,
+use watchfloor_channel::{Body, ChannelAdapter, MessageId, RefusalKind, SendError, Sign, text::split_within};
+use watchfloor_feishu::{Now, ReplyMode};
+use watchfloor_sim::{
+    feishu::{ALICE, Chat, ChatKind, Fault, FeishuConfig as FeishuTenant, GROUP, MENTION, TOPICS, ThreadIds},
+    long_answers,
 };
 
 use crate::desk::{Bot, conversation, now_ms, refusal, tenant};
@@ -190,11 +191,12 @@ async fn what_feishu_would_refuse_is_not_sent() {
 async fn what_measures_as_much_as_is_allowed_is_taken() {
     let bot = bot().await;
     let question = bot.mention("why?").await;
-    let most = bot.adapter.features().max_text;
+    let limits = bot.adapter.features().limits;
+    let most = limits.bytes;
     for (n, unit) in ["a", "\"", "\\", "é ", "数据 "].into_iter().enumerate() {
         let sizes = [most / 8, most / 6, most / 5, most / 4, most / 3, most / 2, most].map(|bytes| bytes / unit.len());
         let texts = sizes.map(|count| Body::Plain(unit.repeat(count)));
-        let longest = texts.into_iter().rfind(|text| bot.adapter.measure(text) <= most).unwrap();
+        let longest = texts.into_iter().rfind(|text| limits.hold(&bot.adapter.measure(text))).unwrap();
         bot.post_as(&question, &format!("k{n}"), longest).await.unwrap();
     }
 }
@@ -244,4 +246,27 @@ async fn calls_are_counted_by_the_month_and_over_restarts() {
     bot.stop.cancel();
     bot.ended().await.unwrap();
     assert!(bot.figure("calls_this_month") >= Some(before), "{:?} of {before}", bot.figure("calls_this_month"));
+}
+
+#[tokio::test]
+async fn a_long_answer_goes_out_in_parts_that_fit_and_loses_nothing() {
+    for mode in [ReplyMode::Auto, ReplyMode::Text, ReplyMode::Card] {
+        for answer in long_answers() {
+            let bot = Bot::idle(tenant(), |config| config.reply_mode = mode).await;
+            let question = bot.mention("why?").await;
+            let limits = bot.adapter.features().limits;
+            let measure = |part: &str| bot.adapter.measure(&Body::Markdown(part.to_owned()));
+            let mut shown = String::new();
+            let parts = split_within(&answer.text, &limits, measure);
+            for (n, part) in parts.iter().enumerate() {
+                assert!(limits.hold(&measure(part)), "{}: {:?}", answer.name, measure(part));
+                let posted = bot.post(&question, &format!("k{n}"), part).await.unwrap();
+                shown.push_str(bot.feishu.message(&posted.id).content());
+            }
+            assert_eq!(answer.lost(&shown), Vec::<String>::new(), "{mode:?} {}", answer.name);
+            assert_eq!(bot.feishu.complaints(), Vec::<String>::new(), "{mode:?} {}", answer.name);
+            // None was refused and sent again in a plainer form.
+            assert_eq!(bot.feishu.calls("reply").len(), parts.len(), "{mode:?} {}", answer.name);
+        }
+    }
 }

@@ -122,6 +122,11 @@ impl SlackSim {
         self.shared.world.look().calls.iter().filter(|call| call.method == method).cloned().collect()
     }
 
+    /// Every call, oldest first.
+    pub fn all_calls(&self) -> Vec<Call> {
+        self.shared.world.look().calls.clone()
+    }
+
     /// Waits until `method` was called `count` times.
     pub async fn wait_for_calls(&self, method: &str, count: usize) -> Vec<Call> {
         let enough = |world: &super::World| world.calls.iter().filter(|call| call.method == method).count() >= count;

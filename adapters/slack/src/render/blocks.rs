@@ -4,13 +4,13 @@
 use serde_json::{Value, json};
 use watchfloor_channel::{
     Ask, TextUnit, Tone,
-    text::{shorten, split},
+    text::{Limits, Size, shorten, split_within},
 };
 
 use super::{Rendered, render};
 
 /// Slack takes 3,000 characters and does not say how it counts them.
-const SECTION: usize = 2_900;
+const SECTION: Limits = Limits::of_text(2_900, TextUnit::Utf16);
 /// Of a button, in characters.
 const LABEL: usize = 75;
 /// In one message.
@@ -19,10 +19,10 @@ const BLOCKS: usize = 50;
 /// None where the text has no such form.
 pub(crate) fn blocks(markdown: &str) -> Option<Value> {
     let whole = render(markdown);
-    let parts: Vec<Rendered> = if length(&whole.text) <= SECTION {
+    let parts: Vec<Rendered> = if fits(&whole) {
         vec![whole]
     } else {
-        split(markdown, SECTION, |part| length(&render(part).text)).iter().map(|part| render(part)).collect()
+        split_within(markdown, &SECTION, |part| size(&render(part))).iter().map(|part| render(part)).collect()
     };
     let mut blocks = Vec::new();
     for part in &parts {
@@ -36,7 +36,7 @@ pub(crate) fn blocks(markdown: &str) -> Option<Value> {
     if blocks.len() > BLOCKS {
         blocks = parts.iter().filter(|part| !part.text.is_empty()).map(|part| section(&part.text)).collect();
     }
-    let fits = parts.iter().all(|part| length(&part.text) <= SECTION) && (1..=BLOCKS).contains(&blocks.len());
+    let fits = parts.iter().all(fits) && (1..=BLOCKS).contains(&blocks.len());
     fits.then_some(Value::Array(blocks))
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn blocks(markdown: &str) -> Option<Value> {
 pub(crate) fn with_choices(ask: &Ask) -> Value {
     let mut blocks = match blocks(&ask.text) {
         Some(Value::Array(blocks)) if blocks.len() < BLOCKS => blocks,
-        _ => vec![section(&shorten(&render(&ask.text).text, SECTION))],
+        _ => vec![section(&shorten(&render(&ask.text).text, SECTION.text.get()))],
     };
     let buttons = ask.choices.iter().map(|choice| {
         let label = json!({"type": "plain_text", "text": shorten(&choice.label, LABEL), "emoji": true});
@@ -65,8 +65,12 @@ fn section(text: &str) -> Value {
     json!({"type": "section", "expand": true, "text": {"type": "mrkdwn", "text": text, "verbatim": true}})
 }
 
-fn length(text: &str) -> usize {
-    TextUnit::Utf16.measure(text)
+fn size(part: &Rendered) -> Size {
+    Size::of_text(SECTION.unit.measure(&part.text))
+}
+
+fn fits(part: &Rendered) -> bool {
+    SECTION.hold(&size(part))
 }
 
 #[cfg(test)]
@@ -109,7 +113,7 @@ mod tests {
         let sections = shape(&format!("The log:\n\n```\n{}\n```\n\nThat is all.", lines.join("\n")));
         assert_eq!(sections.len(), 2);
         for section in &sections {
-            assert!(length(section) <= SECTION && section.matches("```").count() == 2, "{section}");
+            assert!(SECTION.unit.measure(section) <= SECTION.text && section.matches("```").count() == 2, "{section}");
         }
         let said = sections.join("\n");
         let kept: Vec<_> = said.lines().filter(|line| line.contains("waits")).collect();
@@ -149,7 +153,7 @@ mod tests {
                 None => prop_assert!(words(&shown).is_empty() || shown.trim().is_empty()),
                 Some(_) => {
                     let sections: Vec<_> = shape(&text).into_iter().filter(|section| section != "-").collect();
-                    prop_assert!(sections.iter().all(|section| length(section) <= SECTION && !section.is_empty()));
+                    prop_assert!(sections.iter().all(|section| SECTION.unit.measure(section) <= SECTION.text && !section.is_empty()));
                     let said = words(&sections.join("\n"));
                     let mut rest = said.iter();
                     // Heads of tables come again where one is cut; nothing is missing or out of order.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 use watchfloor_channel::{
     Body, ChannelAdapter, DeliveryKey, MessageId, Operation, Outbound, Refusal, RefusalKind, SendError, Sign, Urgency,
+    text::split_within,
 };
-use watchfloor_sim::slack::Fault;
+use watchfloor_sim::{long_answers, slack::Fault};
 
 use crate::desk::{ALICE, Bot, OPS, conversation, workspace};
 
@@ -248,4 +249,24 @@ async fn a_sign_that_is_already_there_is_success() {
     bot.adapter.react(&message, Sign::Taken).await.unwrap();
     bot.adapter.react(&message, Sign::Done).await.unwrap();
     bot.slack.wait_for_reactions(&ts, &["eyes", "white_check_mark"]).await;
+}
+
+#[tokio::test]
+async fn a_long_answer_goes_out_in_parts_that_fit_and_loses_nothing() {
+    for answer in long_answers() {
+        let bot = bot().await;
+        let question = bot.mention("why?").await;
+        let limits = bot.adapter.features().limits;
+        let measure = |part: &str| bot.adapter.measure(&Body::Markdown(part.to_owned()));
+        let mut shown = String::new();
+        for (n, part) in split_within(&answer.text, &limits, measure).iter().enumerate() {
+            assert!(limits.hold(&measure(part)), "{}: {:?}", answer.name, measure(part));
+            let posted = bot.post(&question, &format!("k{n}"), part).await.unwrap();
+            shown.push_str(bot.slack.message(&posted.id).text());
+        }
+        assert_eq!(answer.lost(&shown), Vec::<String>::new(), "{}", answer.name);
+        assert_eq!(bot.slack.disagreeing(), Vec::<String>::new(), "{}", answer.name);
+        // None was refused and sent again in a plainer form.
+        assert!(bot.slack.calls(POST).iter().all(|call| call.error().is_none()), "{}", answer.name);
+    }
 }

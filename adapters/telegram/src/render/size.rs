@@ -2,13 +2,13 @@
 
 use watchfloor_channel::{
     TextUnit,
-    text::{Limits, Size, is_web_address},
+    text::{Length, Limits, Size, is_web_address},
 };
 
 use super::Html;
 
 /// One message. Telegram takes 32,768 bytes, and silently drops every entity after the hundredth.
-pub(crate) const LIMITS: Limits = Limits { text: 4_096, unit: TextUnit::Utf16, bytes: 32_000, marks: 100 };
+pub(crate) const LIMITS: Limits = Limits { text: Length::new(4_096), unit: TextUnit::Utf16, bytes: 32_000, marks: 100 };
 
 /// The text as Telegram counts it once the tags are gone; the bytes sent; the entities that count. Addresses that Telegram
 /// finds by itself count as entities too.
@@ -54,7 +54,7 @@ fn found_in(word: &str) -> usize {
 /// The same text for a send without `parse_mode`. Addresses follow their labels, as long as the text fits with them.
 pub(crate) fn stripped(html: &Html) -> String {
     let with_addresses = without_tags(&html.0, true);
-    if TextUnit::Utf16.measure(&with_addresses) <= LIMITS.text { with_addresses } else { without_tags(&html.0, false) }
+    if LIMITS.unit.measure(&with_addresses) <= LIMITS.text { with_addresses } else { without_tags(&html.0, false) }
 }
 
 fn without_tags(html: &str, addresses: bool) -> String {
@@ -106,9 +106,9 @@ fn pieces(html: &str) -> impl Iterator<Item = Piece<'_>> {
 
 const ENTITIES: [(&str, &str); 4] = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
 
-fn length(text: &str) -> usize {
+fn length(text: &str) -> Length {
     let saved: usize = ENTITIES.iter().map(|(entity, _)| text.matches(entity).count() * (entity.len() - 1)).sum();
-    TextUnit::Utf16.measure(text) - saved
+    LIMITS.unit.measure(text).less(saved)
 }
 
 /// The ampersand comes last, or an escaped entity would be unescaped twice.

@@ -4,7 +4,7 @@ use proptest::{
     prelude::*,
     test_runner::{TestCaseError, TestRunner},
 };
-use watchfloor_channel::text::{Size, split_within};
+use watchfloor_channel::text::{Length, Size, split_within};
 
 use super::*;
 
@@ -132,7 +132,7 @@ fn what_is_counted_is_what_telegram_counts() {
         ("https://e.org and ops@e.org, web-1.example or 0.5", 49, 3),
     ] {
         let html = markdown(text);
-        assert_eq!(size(&html), Size { text: text_units, bytes: html.as_str().len(), marks }, "{text}");
+        assert_eq!(size(&html), Size { text: Length::new(text_units), bytes: html.as_str().len(), marks }, "{text}");
     }
 }
 
@@ -224,7 +224,7 @@ fn harmless(text: &str) -> Result<(), TestCaseError> {
         prop_assert!(shown.is_ok(), "{shown:?}");
         let shown = shown.unwrap();
         prop_assert!(!strict::mentions(&shown.prose), "{:?}", shown.prose);
-        prop_assert_eq!(size(&html).text, shown.text.encode_utf16().count());
+        prop_assert_eq!(size(&html).text.get(), shown.text.encode_utf16().count());
         prop_assert_eq!(size(&html).bytes, html.as_str().len());
         let controls = html.as_str().contains(['\u{202e}', '\0', '\r', '\u{E000}', '\u{E001}', '\u{E002}']);
         prop_assert!(!controls);
@@ -273,7 +273,7 @@ proptest! {
     #[test]
     fn parts_say_in_order_what_the_whole_says(words in prop::collection::vec("[a-z]{1,9}( \\*\\*b\\*\\*| `c`|\n\n|\n- |, <|\n> )?", 0..80)) {
         let text = words.join(" ");
-        let limits = watchfloor_channel::text::Limits { text: 90, bytes: 200, marks: 4, ..LIMITS };
+        let limits = watchfloor_channel::text::Limits { text: Length::new(90), bytes: 200, marks: 4, ..LIMITS };
         let mut said = Vec::new();
         for part in split_within(&text, &limits, |part| size(&markdown(part))) {
             let html = markdown(&part);

@@ -3,8 +3,12 @@
 use serde_json::json;
 use watchfloor_channel::{
     Ask, Body, ChannelAdapter, Choice, DeliveryKey, MessageId, Operation, RefusalKind, SendError, Sign, Tone,
+    text::{Length, Size, split_within},
 };
-use watchfloor_sim::telegram::{ALICE, FORUM, Fault, OPS, SMALL_GROUP};
+use watchfloor_sim::{
+    long_answers,
+    telegram::{ALICE, FORUM, Fault, OPS, SMALL_GROUP},
+};
 
 use crate::desk::{Bot, conversation, named, number, outcome, question, world};
 
@@ -234,8 +238,29 @@ async fn our_own_sentence_mentions_a_person_and_a_models_text_never_does() {
 async fn a_text_is_measured_as_telegram_counts_it_and_every_limit_counts() {
     let bot = bot().await;
     let measure = |text: &str| bot.adapter.measure(&markdown(text));
-    assert_eq!(measure("**a < b**"), 5);
-    assert_eq!(measure(&"🔥".repeat(2_000)), 4_000);
+    let size = |text: usize, bytes, marks| Size { text: Length::new(text), bytes, marks };
+    assert_eq!(measure("**a < b**"), size(5, "<b>a &lt; b</b>".len(), 0));
+    assert_eq!(measure(&"🔥".repeat(2_000)), size(4_000, 8_000, 0));
     // 101 pieces of code are short, and more than a message can hold.
-    assert!(measure(&"`a` ".repeat(101)) > bot.adapter.features().max_text);
+    assert!(!bot.adapter.features().limits.hold(&measure(&"`a` ".repeat(101))));
+}
+
+#[tokio::test]
+async fn a_long_answer_goes_out_in_parts_that_fit_and_loses_nothing() {
+    for answer in long_answers() {
+        let bot = bot().await;
+        let limits = bot.adapter.features().limits;
+        let measure = |part: &str| bot.adapter.measure(&markdown(part));
+        let mut shown = String::new();
+        for part in split_within(&answer.text, &limits, measure) {
+            assert!(limits.hold(&measure(&part)), "{}: {:?}", answer.name, measure(&part));
+            let ours = bot.post(OPS, "", &part).await.unwrap();
+            let message = bot.telegram.message(OPS, number(&ours));
+            shown.push_str(message.text());
+            // Where the links lead.
+            shown.push_str(&json!(message.entities()).to_string());
+        }
+        assert_eq!(answer.lost(&shown), Vec::<String>::new(), "{}", answer.name);
+        assert_eq!(bot.telegram.complaints(), Vec::<String>::new(), "{}", answer.name);
+    }
 }

@@ -48,7 +48,7 @@ impl<'a> Search<'a> {
 
     /// Somewhere behind the limit, but not far: measuring the whole window again and again would be slow.
     fn beyond_the_limit(&self) -> usize {
-        let mut near = self.rest.lead + self.limits.text.min(self.limits.bytes).max(256);
+        let mut near = self.rest.lead + self.limits.text.get().min(self.limits.bytes).max(256);
         loop {
             let end = self.text.ceil_char_boundary(near);
             if end == self.text.len() || !self.fits(self.text[..end].trim_end()) {
