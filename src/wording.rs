@@ -182,11 +182,6 @@ pub fn could_not_answer_there(question: &str, why: &str) -> String {
     )
 }
 
-/// In place of an answer whose words the platform doesn't let pass.
-pub fn answer_refused(why: &str) -> String {
-    format!("My answer can't be shown here: {why}. Ask me again in other words, or for less of it.")
-}
-
 /// A time span as a person says it: `90 s`, `15 min`, `2 h`.
 pub fn spell(span: Duration) -> String {
     let seconds = span.as_secs();

@@ -12,7 +12,7 @@ use std::{
 
 use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use watchfloor_channel::{ConversationId, Inbound, Overheard, RefusalKind, SendError};
+use watchfloor_channel::{ConversationId, Inbound, Overheard, SendError};
 
 use super::{
     Services,
@@ -176,9 +176,6 @@ impl Turn {
                 Err(ReplyError::Undelivered(Undelivered::Refused(refusal))) => {
                     tracing::error!(conversation.id = %self.conversation, turn.id = %self.turn.id, %refusal, "the answer can't be shown");
                     self.tell_in_private(&route, &refusal).await;
-                    if refusal.kind == RefusalKind::Content {
-                        route.say_instead(wording::answer_refused(&refusal.remedy)).await;
-                    }
                     route.give_up(&refusal.code).await?;
                 }
                 Err(error) => {

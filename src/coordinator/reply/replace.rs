@@ -1,11 +1,8 @@
-//! Another message in the place of one that stands there and can't be edited any more, and a sentence in the place of an answer
-//! that can't be shown.
+//! Another message in the place of one that stands there and can't be edited any more.
 
-use tokio::time::timeout;
-use watchfloor_channel::{Body, DeliveryKey, MessageId, Operation};
+use watchfloor_channel::{Body, DeliveryKey, MessageId};
 
-use super::{CLEARING, Owed, Placed, ReplyError, Route};
-use crate::store::{DeliveryKind, DeliveryRow, DeliveryState};
+use super::{Owed, Placed, ReplyError, Route};
 
 impl Route {
     /// The row names the new message before the old one is removed. After a crash in between, the same replacement is found
@@ -15,31 +12,6 @@ impl Route {
         self.place_is(owed, &placed).await?;
         self.clear_away(old).await;
         Ok(placed)
-    }
-
-    /// A placeholder that nobody brings up to date any more says why. A courtesy: tried for a moment, and never again.
-    pub(in super::super) async fn say_instead(&self, sentence: String) {
-        let rows = self.services.store.deliveries().of_turn(&self.turn_id).await.unwrap_or_default();
-        // A settled one is the beginning of the answer.
-        let idle = |row: &&DeliveryRow| row.kind == DeliveryKind::Placeholder && row.state != DeliveryState::Settled;
-        let placeholder = rows.iter().find(idle).and_then(|row| Owed::from(row).message);
-        let body = Body::Plain(sentence);
-        let say = async {
-            if let Some(id) = placeholder
-                && self.insist(Operation::Edit(id), &body).await.is_ok()
-            {
-                return Ok(());
-            }
-            let key = DeliveryKey(format!("instead-{}", self.turn_id));
-            self.insist(Operation::Post(key), &body).await.map(drop)
-        };
-        match timeout(CLEARING, say).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                tracing::warn!(turn.id = %self.turn_id, %error, "nothing could be said in place of an answer")
-            }
-            Err(_) => tracing::warn!(turn.id = %self.turn_id, "nothing could be said in time in place of an answer"),
-        }
     }
 }
 

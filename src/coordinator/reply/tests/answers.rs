@@ -90,7 +90,7 @@ async fn an_answer_that_is_taken_in_no_form_gives_way_to_a_sentence_that_says_so
     bench.platform.answers((0..4).map(|_| Answer::refused(RefusalKind::Content)));
     route.finish(&markdown("It was DNS.")).await.unwrap();
     let sentence = wording::not_let_through(&refusal(RefusalKind::Content).remedy);
-    assert_eq!(bench.chat(), [sentence.clone()]);
+    assert_eq!(bench.chat(), std::slice::from_ref(&sentence));
     let gone = (DeliveryKind::Placeholder, 0, DeliveryState::Failed, "It was DNS.".to_owned());
     assert_eq!(bench.owed().await, [gone, settled(DeliveryKind::Part, 0, &sentence)]);
 }

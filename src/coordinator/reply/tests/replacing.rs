@@ -144,24 +144,13 @@ async fn a_replacement_that_cannot_become_the_answer_either_is_not_left_behind()
 }
 
 #[tokio::test]
-async fn an_answer_whose_words_are_barred_leaves_no_placeholder_that_waits_for_ever() {
-    let bench = Bench::new(|_| {}).await;
-    let route = bench.started().await.quiet().await;
-    bench.platform.answers((0..4).map(|_| Answer::refused(RefusalKind::Content)));
-    let refused = route.finish(&markdown("Call 555 0100.")).await.unwrap_err();
-    assert_eq!(refused.refusal().map(|refusal| refusal.kind), Some(RefusalKind::Content));
-    route.say_instead("It can't be shown.".into()).await;
-    assert_eq!(bench.chat(), ["It can't be shown."]);
-}
-
-#[tokio::test]
 async fn what_is_shown_of_an_answer_stays_where_the_rest_is_barred() {
-    let bench = Bench::new(|features| features.max_text = 12).await;
+    let bench = Bench::new(|features| features.limits.text = Length::new(12)).await;
     let route = bench.started().await.quiet().await;
     let (first, go_on) = Answer::hang();
     go_on.add_permits(1);
     bench.platform.answers([first, Answer::refused(RefusalKind::Content), Answer::refused(RefusalKind::Content)]);
-    route.finish(&markdown("First part.\n\nSecond part.")).await.unwrap_err();
-    route.say_instead("The rest can't.".into()).await;
-    assert_eq!(bench.chat(), ["First part.", "The rest can't."]);
+    route.finish(&markdown("First part.\n\nSecond part.")).await.unwrap();
+    let sentence = crate::wording::not_let_through(&refusal(RefusalKind::Content).remedy);
+    assert_eq!(bench.chat(), ["First part.", &sentence]);
 }
