@@ -176,7 +176,7 @@ pub async fn a_thread_deleted_under_way_takes_no_more_words<S: Subject>() -> Pro
     let (subject, question) = asked::<S>(Place::Thread).await;
     subject.delete_thread(&question).await;
     let refused = subject.bot().post(&question, &text("looking")).await;
-    assert_eq!(refused, Sent::Refused("ThreadGone".to_owned()));
+    assert_eq!(refused, Sent::Refused(S::INTO_A_DELETED_THREAD.to_owned()));
     assert_eq!(subject.standing(Place::Thread), [""; 0], "neither there nor beside it");
     Ok(())
 }

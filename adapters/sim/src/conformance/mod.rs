@@ -24,6 +24,10 @@ pub trait Subject: Sized {
     /// Checks that there can't be here, and why.
     const LACKS: &'static [(&'static str, &'static str)];
 
+    /// How a post into a thread that was deleted is refused. `ThreadGone` says that the asker wants nothing any more; where
+    /// others delete threads, the refusal is one of which she is told.
+    const INTO_A_DELETED_THREAD: &str = "ThreadGone";
+
     /// Returns when the bot receives.
     async fn start(setup: Setup) -> Self;
 

@@ -62,6 +62,9 @@ impl<const REQUESTS: bool> Subject for Telegram<REQUESTS> {
         &[]
     };
 
+    /// Administrators delete topics; the asker is told in private.
+    const INTO_A_DELETED_THREAD: &str = "Room";
+
     async fn start(setup: Setup) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut world = desk::world();
