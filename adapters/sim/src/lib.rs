@@ -14,7 +14,7 @@
 //!   is refused *and* kept as a complaint.
 //! * [`TelemetrySim`]: Prometheus and Alertmanager over a recorded world whose times are relative to now.
 //!
-//! [`conformance`] is the list of checks that the adapter of every platform passes against its simulator.
+//! [`mod@conformance`] is the list of checks that the adapter of every platform passes against its simulator.
 //!
 //! # Verbs
 //!
