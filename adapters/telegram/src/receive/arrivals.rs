@@ -159,7 +159,7 @@ impl Shared {
             return Ok(Read::Nothing);
         }
         let place = self.threads.place(&message).await?;
-        let Some(piece) = messages::inbound(&self.config.id, &message, kind, &self.own, &place) else {
+        let Some(mut piece) = messages::inbound(&self.config.id, &message, kind, &self.own, &place) else {
             self.once("message", "a message without words and files; passed over");
             return Ok(Read::Nothing);
         };
@@ -168,6 +168,7 @@ impl Shared {
             return Ok(Read::Nothing);
         }
         self.threads.keep(&message, &place).await?;
+        self.threads.follow(&mut piece.inbound).await?;
         let Author { id, name, .. } = &piece.inbound.author;
         self.api.names.learn(id, name.as_deref().unwrap_or_default());
         Ok(match kind {

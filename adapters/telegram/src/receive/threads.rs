@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use watchfloor_channel::{ConversationId, MessageId, Note, Notes, NotesError};
+use watchfloor_channel::{Addressed, ConversationId, Inbound, InboundKind, MessageId, Note, Notes, NotesError};
 
-use super::{addressee, rooms::Rooms, updates::Message};
+use super::{addressee, messages, rooms::Rooms, updates::Message};
 use crate::thread::Thread;
 
 pub(crate) struct Threads {
@@ -83,6 +83,27 @@ impl Threads {
         }
         let (chat, id) = (message.chat.id.to_string(), message.message_id.to_string());
         self.notes.write(&[note(&chat, &id, &place.thread)]).await
+    }
+
+    /// A stop that answers nothing would begin a chain of its own and stop nothing: its author means what she asked last in
+    /// the group. So that is noted.
+    pub(crate) async fn follow(&self, inbound: &mut Inbound) -> Result<(), NotesError> {
+        let at = &inbound.conversation;
+        let in_chain = matches!(Thread::parse(&at.thread), Some(Thread::Chain { .. }));
+        if !in_chain || inbound.kind != InboundKind::Message || inbound.addressed == Addressed::Overheard {
+            return Ok(());
+        }
+        let key = format!("asked/{}/{}", at.room, inbound.author.id);
+        if !messages::is_stop(&inbound.text) {
+            return self.notes.write(&[Note::a_while(key, &at.thread)]).await;
+        }
+        if inbound.starts_thread
+            && let Some(thread) = self.notes.read(&key).await?
+        {
+            inbound.conversation.thread = thread;
+            inbound.starts_thread = false;
+        }
+        Ok(())
     }
 }
 

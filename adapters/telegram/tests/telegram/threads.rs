@@ -82,3 +82,23 @@ async fn a_mention_that_answers_somebody_else_belongs_to_what_it_answers() {
     assert_eq!(came[1].text, "why?\n\nIn reply to Bob:\n> checkout is down");
     assert!(!came[1].starts_thread);
 }
+
+#[tokio::test]
+async fn a_stop_that_answers_nothing_means_what_its_author_asked_last() {
+    for group in [OPS, SMALL_GROUP] {
+        let bot = Bot::connected(world(), |_| {}).await;
+        bot.telegram.say(ALICE, group, "/stop").await;
+        bot.telegram.say(ALICE, group, "@ops_bot why?").await;
+        let last = bot.telegram.say(ALICE, group, "@ops_bot something else").await;
+        let bobs = bot.telegram.say(BOB, group, "@ops_bot and mine?").await;
+        bot.telegram.say(ALICE, group, "/stop@ops_bot").await;
+        let stop = bot.telegram.say(BOB, group, "@ops_bot stop").await;
+        let came = bot.desk.inbound(6).await;
+        let stopped: Vec<_> = came[4..].iter().map(|stop| stop.conversation.clone()).collect();
+        assert_eq!(stopped, [conversation(group, &format!("m{last}")), conversation(group, &format!("m{bobs}"))]);
+        assert!(came[0].starts_thread, "there is nothing to stop yet");
+        // One that answers something means that.
+        bot.telegram.reply(ALICE, group, bobs, "/stop@ops_bot").await;
+        assert_eq!(at(&bot.desk.inbound(7).await)[6], conversation(group, &format!("m{bobs}")), "after {stop}");
+    }
+}
