@@ -64,7 +64,7 @@ fn adapters() -> [Arc<dyn ChannelAdapter>; 3] {
         url(),
         watchfloor_feishu::Transport::LongConnection,
         notes(),
-        watchfloor_feishu::Now::new(|| 0),
+        watchfloor_channel::Now::new(|| 0),
     );
     [
         Arc::new(watchfloor_slack::SlackAdapter::new(slack).unwrap()),

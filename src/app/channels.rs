@@ -5,9 +5,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use tokio::sync::watch;
 use url::Url;
-use watchfloor_channel::{ChannelAdapter, ChannelId, ChannelState, Notes};
+use watchfloor_channel::{ChannelAdapter, ChannelId, ChannelState, Notes, Now};
 use watchfloor_feishu::{FeishuAdapter, FeishuConfig, ReplyMode};
-use watchfloor_slack::{Now, SlackAdapter, SlackConfig, Transport};
+use watchfloor_slack::{SlackAdapter, SlackConfig, Transport};
 use watchfloor_telegram::{Intake, TelegramAdapter, TelegramConfig};
 
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) fn adapters(config: &Config, clock: &SharedClock, notes: NotesOf<'_>)
     let mut adapters = Vec::new();
     for channel in config.channels.iter().filter(|channel| channel.missing().is_empty()) {
         let id = ChannelId::new(&channel.name);
-        let request_url = config.server.public_url.as_ref().and_then(|url| request_url(url, &channel.name));
+        let request_url = config.server.public_url.as_ref().and_then(|url| config::request_url(url, &channel.name));
         let adapter = match &channel.platform {
             Platform::Slack(config) => slack(id, config, clock),
             Platform::Telegram(config) => telegram(notes(id.clone()), id, config, request_url),
@@ -61,12 +61,6 @@ fn slack(id: ChannelId, slack: &config::Slack, clock: &SharedClock) -> anyhow::R
 }
 
 /// Where a platform sends its requests for this channel.
-fn request_url(public_url: &Url, channel: &str) -> Option<Url> {
-    let mut url = public_url.clone();
-    url.path_segments_mut().ok()?.pop_if_empty().extend(["channels", channel, "events"]);
-    Some(url)
-}
-
 fn telegram(
     notes: Arc<dyn Notes>,
     id: ChannelId,
@@ -102,7 +96,7 @@ fn feishu(
         },
     };
     let clock = clock.clone();
-    let now = watchfloor_feishu::Now::new(move || clock.now_ms());
+    let now = Now::new(move || clock.now_ms());
     let config = FeishuConfig {
         inbound_deadline: feishu.inbound_deadline,
         reply_mode: match feishu.reply_mode {

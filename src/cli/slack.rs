@@ -7,7 +7,10 @@ use clap::{Subcommand, ValueEnum};
 use url::Url;
 
 use super::say;
-use crate::app::{SlackDelivery, SlackManifest};
+use crate::{
+    app::{SlackDelivery, SlackManifest},
+    config,
+};
 
 /// What Slack takes for an app's name.
 const LONGEST_NAME: usize = 35;
@@ -67,8 +70,5 @@ fn request_url(url: Option<Url>, channel: &str) -> anyhow::Result<Url> {
     }
     url.set_query(None);
     url.set_fragment(None);
-    let mut path = url.path_segments_mut().ok().context("--url: expected an address with a host")?;
-    path.pop_if_empty().extend(["channels", channel, "events"]);
-    drop(path);
-    Ok(url)
+    config::request_url(&url, channel).context("--url: expected an address with a host")
 }

@@ -1,11 +1,11 @@
 //! A configuration in a few lines for a terminal: what is on, what is off and why, who may talk where. No secrets.
 
-use super::{ChannelConfig, Config, DmPolicy, FeishuMode, Platform, SlackMode, Source, TelegramMode};
+use super::{ChannelConfig, Config, DmPolicy, FeishuMode, Platform, SlackMode, Source, TelegramMode, request_url};
 
 pub fn describe(config: &Config) -> Vec<String> {
     let mut lines = vec![http(config), models(config), sources(config)];
     lines.extend(config.channels.iter().map(channel));
-    lines.extend(config.channels.iter().filter_map(|channel| request_url(config, channel)));
+    lines.extend(config.channels.iter().filter_map(|channel| told_url(config, channel)));
     if config.channels.is_empty() {
         lines.push("channels: none".to_owned());
     }
@@ -54,7 +54,7 @@ fn channel(channel: &ChannelConfig) -> String {
 }
 
 /// Where the platform sends its events, if it sends them over HTTP: for its settings.
-fn request_url(config: &Config, channel: &ChannelConfig) -> Option<String> {
+fn told_url(config: &Config, channel: &ChannelConfig) -> Option<String> {
     let over_http = match &channel.platform {
         Platform::Slack(slack) => slack.mode == SlackMode::Events,
         Platform::Telegram(telegram) => telegram.mode == TelegramMode::Webhook,
@@ -64,10 +64,9 @@ fn request_url(config: &Config, channel: &ChannelConfig) -> Option<String> {
         return None;
     }
     let name = &channel.name;
-    let path = format!("/channels/{name}/events");
-    Some(match &config.server.public_url {
-        Some(public) => format!("{name}: request URL: {}{path}", public.as_str().trim_end_matches('/')),
-        None => format!("{name}: request URL: {path} (set server.public_url to see all of it)"),
+    Some(match config.server.public_url.as_ref().and_then(|public| request_url(public, name)) {
+        Some(url) => format!("{name}: request URL: {url}"),
+        None => format!("{name}: request URL: /channels/{name}/events (set server.public_url to see all of it)"),
     })
 }
 

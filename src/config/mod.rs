@@ -40,7 +40,7 @@ pub use platform::{
     ChannelKind, Feishu, FeishuMode, Platform, ReplyMode, Slack, SlackMode, SlackWorkspace, Telegram, TelegramMode,
 };
 pub use sections::{Agents, Hooks, Limits, Source, Sources, Store, Workspace};
-pub use server::{ApiToken, Role, Server};
+pub use server::{ApiToken, Role, Server, request_url};
 
 /// Everything an operator can set. Paths are resolved, secrets are read, and no `Debug` of it shows one.
 #[derive(Clone, Debug)]

@@ -48,6 +48,13 @@ impl Choice for Role {
         &[("viewer", Self::Viewer), ("operator", Self::Operator), ("admin", Self::Admin)];
 }
 
+/// Where a channel's requests arrive, seen from outside.
+pub fn request_url(public_url: &Url, channel: &str) -> Option<Url> {
+    let mut url = public_url.clone();
+    url.path_segments_mut().ok()?.pop_if_empty().extend(["channels", channel, "events"]);
+    Some(url)
+}
+
 impl Server {
     pub(super) fn read(section: &mut Section<'_>) -> Self {
         let listen =

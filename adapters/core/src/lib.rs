@@ -7,9 +7,13 @@
 mod adapter;
 pub mod backoff;
 mod features;
+#[cfg(test)]
+#[path = "../tests/support/fuzz.rs"]
+mod fuzzing;
 mod ids;
 mod inbound;
 mod notes;
+mod now;
 mod outbound;
 pub mod text;
 
@@ -20,4 +24,5 @@ pub use inbound::{
     Act, Addressed, Aside, Author, Deliver, FileRef, Inbound, InboundKind, Inbox, InboxError, Overheard, Verdict,
 };
 pub use notes::{Keep, Note, Notes, NotesError, ShortMemory};
+pub use now::Now;
 pub use outbound::{Ask, Body, Choice, File, Operation, Outbound, Tone, Urgency};

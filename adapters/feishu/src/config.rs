@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use secrecy::SecretString;
 use url::Url;
-use watchfloor_channel::{ChannelId, Notes};
+use watchfloor_channel::{ChannelId, Notes, Now};
 
 #[derive(Clone)]
 pub struct FeishuConfig {
@@ -46,26 +46,6 @@ pub enum ReplyMode {
     Text,
     /// Cards: edits without an end, tables.
     Card,
-}
-
-/// Tells the time, in milliseconds since 1970.
-#[derive(Clone)]
-pub struct Now(Arc<dyn Fn() -> i64 + Send + Sync>);
-
-impl Now {
-    pub fn new(tell: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
-    }
-
-    pub(crate) fn millis(&self) -> i64 {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Now {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Now")
-    }
 }
 
 /// How fast a lost long connection is replaced.

@@ -9,6 +9,9 @@ mod errors;
 mod exchange;
 mod features;
 mod files;
+#[cfg(test)]
+#[path = "../../core/tests/support/fuzz.rs"]
+mod fuzzing;
 mod history;
 mod identity;
 mod names;
@@ -20,4 +23,4 @@ mod token;
 
 pub use adapter::FeishuAdapter;
 pub use api::BuildError;
-pub use config::{FeishuConfig, Now, Reconnect, ReplyMode, Transport};
+pub use config::{FeishuConfig, Reconnect, ReplyMode, Transport};

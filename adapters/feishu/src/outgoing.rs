@@ -19,10 +19,10 @@ use moka::sync::Cache;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use watchfloor_channel::{Body, ConversationId, MessageId, Outbound, RefusalKind, SendError};
+use watchfloor_channel::{Body, ConversationId, MessageId, Now, Outbound, RefusalKind, SendError};
 
 use crate::{
-    FeishuConfig, Now,
+    FeishuConfig,
     api::Api,
     call::{Call, Request},
     errors::{self, CallError},

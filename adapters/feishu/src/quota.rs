@@ -6,9 +6,7 @@ use std::{
 };
 
 use tokio::task::JoinSet;
-use watchfloor_channel::{Note, Notes};
-
-use crate::Now;
+use watchfloor_channel::{Note, Notes, Now};
 
 /// Counts within this time are written down together.
 const GATHERED: Duration = Duration::from_secs(3);

@@ -1,10 +1,10 @@
 //! What one Slack account needs to run. Reading it from a file is left to the application.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use secrecy::SecretString;
 use url::Url;
-use watchfloor_channel::ChannelId;
+use watchfloor_channel::{ChannelId, Now};
 
 #[derive(Clone, Debug)]
 pub struct SlackConfig {
@@ -36,27 +36,11 @@ pub enum Transport {
         app_token: SecretString,
     },
     /// Signed requests to [`watchfloor_channel::ChannelAdapter::webhook`].
-    Events { signing_secret: SecretString, now: Now },
-}
-
-/// Tells the time, in milliseconds since 1970: a signed request is good for five minutes.
-#[derive(Clone)]
-pub struct Now(Arc<dyn Fn() -> i64 + Send + Sync>);
-
-impl Now {
-    pub fn new(tell: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
-    }
-
-    pub(crate) fn seconds(&self) -> i64 {
-        (self.0)().div_euclid(1000)
-    }
-}
-
-impl fmt::Debug for Now {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Now")
-    }
+    Events {
+        signing_secret: SecretString,
+        /// A signed request is good for five minutes.
+        now: Now,
+    },
 }
 
 /// One more installation of the app.

@@ -1,17 +1,12 @@
 //! Whatever comes in, nothing breaks: frames, events and clicks that are nearly right, for a moment in each run and for as
 //! long as they are told to.
 
-use std::time::{Duration, Instant};
-
 use http::HeaderMap;
-use proptest::{
-    prelude::*,
-    test_runner::{TestCaseError, TestRunner},
-};
+use proptest::{prelude::*, test_runner::TestCaseError};
 use serde_json::{Value, json};
 use watchfloor_channel::ChannelId;
 
-use crate::{events, identity::Identity, interact, signature, wire::Frame};
+use crate::{events, fuzzing::fuzz, identity::Identity, interact, signature, wire::Frame};
 
 fn own() -> Identity {
     Identity { user_id: "U0BOT".into(), bot_id: Some("B0BOT".into()), team: "T0OURS".into(), ..Identity::default() }
@@ -211,14 +206,11 @@ fn nearly_frames() -> impl Strategy<Value = Vec<u8>> {
 #[test]
 #[ignore = "runs for WATCHFLOOR_FUZZ_SECONDS"]
 fn fuzz_what_comes_in() {
-    let seconds = std::env::var("WATCHFLOOR_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(5);
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let runner = || TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) });
-    while Instant::now() < end {
+    fuzz(|runner| {
         runner().run(&nearly_events(), |event| event_is_read(&event)).unwrap();
         runner().run(&nearly_clicks(), |click| click_is_read(&click)).unwrap();
         runner().run(&nearly_frames(), |bytes| bytes_are_read(&bytes)).unwrap();
-    }
+    });
 }
 
 proptest! {

@@ -13,6 +13,9 @@ mod events;
 mod files;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+#[path = "../../core/tests/support/fuzz.rs"]
+mod fuzzing;
 mod history;
 mod hosts;
 mod identity;
@@ -31,5 +34,5 @@ mod wire;
 
 pub use adapter::SlackAdapter;
 pub use api::BuildError;
-pub use config::{Now, Reconnect, SlackConfig, Transport, Workspace};
+pub use config::{Reconnect, SlackConfig, Transport, Workspace};
 pub use manifest::{Delivery, Manifest};

@@ -19,10 +19,9 @@ use tokio::{
 };
 use tracing::{info, warn};
 use url::form_urlencoded;
-use watchfloor_channel::{ChannelId, ChannelState};
+use watchfloor_channel::{ChannelId, ChannelState, Now};
 
 use crate::{
-    Now,
     arrivals::{Arrival, Shared},
     interact, signature,
 };

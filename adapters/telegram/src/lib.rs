@@ -8,6 +8,9 @@ mod descriptions;
 mod errors;
 mod features;
 mod files;
+#[cfg(test)]
+#[path = "../../core/tests/support/fuzz.rs"]
+mod fuzzing;
 mod keyboard;
 mod names;
 mod outgoing;

@@ -1,12 +1,9 @@
 //! Whatever comes in, nothing breaks: frames and events that are nearly right, for a moment in each run and for as long as
 //! they are told to.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use proptest::{
-    prelude::*,
-    test_runner::{TestCaseError, TestRunner},
-};
+use proptest::{prelude::*, test_runner::TestCaseError};
 use prost::Message;
 use serde_json::{Value, json};
 use watchfloor_channel::ChannelId;
@@ -19,6 +16,7 @@ use super::{
     parts::{Joined, Parts},
     vectors::{all, bytes, text},
 };
+use crate::fuzzing::fuzz;
 
 const US: &str = "ou_bot";
 
@@ -189,14 +187,11 @@ fn contents_are_read(content: &Value) -> Result<(), TestCaseError> {
 #[test]
 #[ignore = "runs for WATCHFLOOR_FUZZ_SECONDS"]
 fn fuzz_what_comes_in() {
-    let seconds = std::env::var("WATCHFLOOR_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(5);
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let runner = || TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) });
-    while Instant::now() < end {
+    fuzz(|runner| {
         runner().run(&prop::collection::vec(frames(), 0..6), frames_are_read).unwrap();
         runner().run(&nearly_events(), |event| events_are_read(&event)).unwrap();
         runner().run(&words(), |content| contents_are_read(&content)).unwrap();
-    }
+    });
 }
 
 proptest! {

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use watchfloor_channel::{ChannelId, ShortMemory};
-use watchfloor_feishu::{FeishuAdapter, FeishuConfig, Now, Reconnect, Transport};
+use watchfloor_channel::{ChannelId, Now, ShortMemory};
+use watchfloor_feishu::{FeishuAdapter, FeishuConfig, Reconnect, Transport};
 use watchfloor_sim::{
     FeishuSim,
     conformance::{Call, Lacks, Message, Place, Setup, Shown, Subject, Trouble},

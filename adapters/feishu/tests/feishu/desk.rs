@@ -24,9 +24,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
     Aside, Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, Deliver, DeliveryKey, Inbound, Inbox,
-    InboxError, MessageId, Notes, Operation, Outbound, ReceiveError, Refusal, SendError, ShortMemory, Urgency, Verdict,
+    InboxError, MessageId, Notes, Now, Operation, Outbound, ReceiveError, Refusal, SendError, ShortMemory, Urgency,
+    Verdict,
 };
-use watchfloor_feishu::{FeishuAdapter, FeishuConfig, Now, Reconnect, Transport};
+use watchfloor_feishu::{FeishuAdapter, FeishuConfig, Reconnect, Transport};
 use watchfloor_sim::{
     FeishuSim,
     feishu::{self, ALICE, APP_ID, APP_SECRET, GROUP, MENTION},

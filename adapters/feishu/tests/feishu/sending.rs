@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use watchfloor_channel::{Body, ChannelAdapter, MessageId, RefusalKind, SendError, Sign, text::split_within};
-use watchfloor_feishu::{Now, ReplyMode};
+use watchfloor_channel::{Body, ChannelAdapter, MessageId, Now, RefusalKind, SendError, Sign, text::split_within};
+use watchfloor_feishu::ReplyMode;
 use watchfloor_sim::{
     feishu::{ALICE, Chat, ChatKind, Fault, FeishuConfig as FeishuTenant, GROUP, MENTION, TOPICS, ThreadIds},
     long_answers,

@@ -8,8 +8,8 @@ use http::Request;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
-use watchfloor_channel::{ChannelAdapter, ChannelId, ChannelState, Inbox, ShortMemory};
-use watchfloor_feishu::{FeishuAdapter, FeishuConfig, Now, Transport};
+use watchfloor_channel::{ChannelAdapter, ChannelId, ChannelState, Inbox, Now, ShortMemory};
+use watchfloor_feishu::{FeishuAdapter, FeishuConfig, Transport};
 
 use crate::desk::Desk;
 

@@ -24,10 +24,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::{
     Aside, Body, ChannelAdapter, ChannelId, ChannelState, ConversationId, Deliver, DeliveryKey, Inbound, Inbox,
-    InboxError, MessageId, Operation, Outbound, ReceiveError, SendError, Urgency, Verdict,
+    InboxError, MessageId, Now, Operation, Outbound, ReceiveError, SendError, Urgency, Verdict,
 };
 use watchfloor_sim::slack::{self, APP_TOKEN, BOT_TOKEN, Mentions, SlackSim};
-use watchfloor_slack::{Now, Reconnect, SlackAdapter, SlackConfig, Transport};
+use watchfloor_slack::{Reconnect, SlackAdapter, SlackConfig, Transport};
 
 pub(crate) const ALICE: &str = "U0ALICE";
 pub(crate) const OPS: &str = "C0OPS";

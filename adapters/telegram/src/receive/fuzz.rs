@@ -1,15 +1,9 @@
 //! Whatever comes in, nothing breaks: updates that are nearly right, for a moment in each run and for as long as they are
 //! told to.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
-use proptest::{
-    prelude::*,
-    test_runner::{TestCaseError, TestRunner},
-};
+use proptest::{prelude::*, test_runner::TestCaseError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use watchfloor_channel::{ChannelId, InboundKind, ShortMemory};
@@ -21,7 +15,7 @@ use super::{
     threads::Threads,
     updates::{self, Message, Update},
 };
-use crate::keyboard;
+use crate::{fuzzing::fuzz, keyboard};
 
 const US: i64 = 6_000;
 
@@ -164,20 +158,13 @@ fn update_is_read(update: &Value) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn run(seconds: u64) {
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let runner = || TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) });
-    while Instant::now() < end {
-        runner().run(&nearly_updates(), |update| update_is_read(&update)).unwrap();
-        runner().run(&words(), |update| update_is_read(&update)).unwrap();
-    }
-}
-
 #[test]
 #[ignore = "runs for WATCHFLOOR_FUZZ_SECONDS"]
 fn fuzz_what_comes_in() {
-    let seconds = std::env::var("WATCHFLOOR_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
-    run(seconds.unwrap_or(5));
+    fuzz(|runner| {
+        runner().run(&nearly_updates(), |update| update_is_read(&update)).unwrap();
+        runner().run(&words(), |update| update_is_read(&update)).unwrap();
+    });
 }
 
 proptest! {

@@ -1,12 +1,10 @@
 //! Examples, then the laws: Telegram can parse it, nobody is notified, no word is lost, and what is measured is what is sent.
 
-use proptest::{
-    prelude::*,
-    test_runner::{TestCaseError, TestRunner},
-};
+use proptest::{prelude::*, test_runner::TestCaseError};
 use watchfloor_channel::text::{Length, Size, split_within};
 
 use super::*;
+use crate::fuzzing::{fuzz, texts};
 
 mod strict;
 
@@ -237,16 +235,7 @@ fn harmless(text: &str) -> Result<(), TestCaseError> {
 #[test]
 #[ignore = "runs for WATCHFLOOR_FUZZ_SECONDS"]
 fn fuzz_the_renderer() {
-    let seconds = std::env::var("WATCHFLOOR_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(5);
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(seconds);
-    let bytes =
-        prop::collection::vec(any::<u8>(), 0..400).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let text = prop::collection::vec(prop_oneof![3 => anything(), 1 => bytes], 1..4).prop_map(|texts| texts.concat());
-    while std::time::Instant::now() < end {
-        let mut runner =
-            TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) });
-        runner.run(&text, |text| harmless(&text)).unwrap();
-    }
+    fuzz(|runner| runner().run(&texts(anything()), |text| harmless(&text)).unwrap());
 }
 
 proptest! {
