@@ -17,10 +17,10 @@ pub use self::notes::StoreNotes;
 use crate::{
     clock::SharedClock,
     config::{Api, Config, check_built},
-    coordinator::{self, Channel, Intake, Router, Services, Slots},
+    coordinator::{self, Channel, Events, Intake, Router, Services, Slots},
     http::{ChannelHealth, Figures, Http, Webhooks},
     model::{Anthropic, AnthropicConfig, ModelProvider, Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
-    persona::{self, Registry},
+    persona::{self, Personas, Registry},
     store::Store,
     tools::{self, Alertmanager, Prometheus, SharedTool, Tool},
 };
@@ -91,10 +91,11 @@ impl App {
             store: store.clone(),
             clock: clock.clone(),
             models: models(&config, &clock)?,
-            personas,
+            personas: Personas::new(personas),
             slots: Slots::new(&limits),
             limits,
             channels,
+            events: Events::off(),
             owner: uuid::Uuid::now_v7().to_string(),
         });
         let router = Router::new(services.clone());

@@ -13,9 +13,10 @@ use std::{
 use tokio::sync::{Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{Services, view::Progress};
+use super::{Services, events::Stage, view::Progress};
 use crate::{
     model::ModelProvider,
+    persona::Registry,
     store::Totals,
     tools::{SharedTool, Tool},
 };
@@ -33,7 +34,10 @@ pub(super) struct Dispatch {
     pub session_id: String,
     pub turn_id: String,
     pub asker: String,
+    /// Of the turn's start: a reload changes nothing under a running turn.
+    pub personas: Registry,
     pub progress: Progress,
+    pub stage: Stage,
     pub shown: watch::Receiver<u64>,
     /// Workers are tasks of the conversation: it waits for them at the turn's end.
     pub tasks: TaskTracker,
@@ -57,21 +61,25 @@ pub(super) struct Parts {
     pub session_id: String,
     pub turn_id: String,
     pub asker: String,
+    pub personas: Registry,
     pub progress: Progress,
+    pub stage: Stage,
     pub shown: watch::Receiver<u64>,
     pub tasks: TaskTracker,
 }
 
 impl Dispatch {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
-        let Parts { services, session_id, turn_id, asker, progress, shown, tasks } = parts;
+        let Parts { services, session_id, turn_id, asker, personas, progress, stage, shown, tasks } = parts;
         Arc::new(Self {
             slots: Semaphore::new(services.limits.workers_per_session),
             services,
             session_id,
             turn_id,
             asker,
+            personas,
             progress,
+            stage,
             shown,
             tasks,
             model: OnceLock::new(),

@@ -6,6 +6,7 @@ mod command;
 mod control;
 mod conversation;
 mod dispatch;
+mod events;
 mod files;
 mod intake;
 pub mod late;
@@ -29,13 +30,14 @@ use watchfloor_channel::{ChannelAdapter, ChannelId};
 use crate::{
     clock::SharedClock,
     model::Models,
-    persona::{PermissionMode, Persona, Registry, Tools},
+    persona::{PermissionMode, Persona, Personas, Tools},
     store::Store,
     tools::{Class, Invoker, Policy, SharedTool, Toolbox},
 };
 
 use access::Access;
 pub use dispatch::CONTROL_TOOLS;
+pub use events::{Event, Events, Told, Usage};
 pub use intake::Intake;
 use outlet::Outlet;
 pub use router::Router;
@@ -77,11 +79,12 @@ pub struct Services {
     pub store: Store,
     pub clock: SharedClock,
     pub models: Models,
-    pub personas: Registry,
+    pub personas: Personas,
     /// Every tool this process can offer; a persona's toolbox is cut from it.
     pub tools: Vec<SharedTool>,
     pub limits: Limits,
     pub channels: HashMap<ChannelId, Channel>,
+    pub events: Events,
     /// This process, as it signs leases.
     pub owner: String,
     pub slots: Slots,

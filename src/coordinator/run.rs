@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Services,
+    events::{Event, Stage},
     files::{Files, Gallery},
     prompt,
     steer::{Steering, row},
@@ -47,6 +48,7 @@ pub(super) struct Run {
     /// The spawnable personas, for a coordinator.
     pub catalog: Option<String>,
     pub activity: Activity,
+    pub stage: Stage,
     pub steering: Option<Steering>,
     /// What people attach, for a coordinator.
     pub files: Option<Files>,
@@ -267,7 +269,11 @@ impl Run {
         while let Some(event) = stream.next().await {
             match event.map_err(|error| (error, begun))? {
                 ModelEvent::Done(completion) => return Ok(completion),
-                ModelEvent::Text(_) | ModelEvent::CallStarted { .. } => begun = true,
+                ModelEvent::Text(delta) => {
+                    begun = true;
+                    self.stage.tell(Event::Text { delta });
+                }
+                ModelEvent::CallStarted { .. } => begun = true,
             }
         }
         Err((ModelError::Unavailable("the stream ended without an end".into()), begun))
@@ -323,9 +329,19 @@ impl Run {
             now_ms: self.services.now(),
             cancel: self.cancel.child_token(),
         };
-        let on_start = |headline: &str| self.activity.start(&call.id, headline);
+        let on_start = |headline: &str| {
+            self.activity.start(&call.id, headline);
+            let (call_id, tool, headline) = (call.id.clone(), call.name.clone(), headline.to_owned());
+            self.stage.tell(Event::ToolStart { call_id, tool, headline });
+        };
         let invoked = invoke(&self.invoker, call, &self.toolbox, &context, number, &on_start).await;
         self.activity.end(&call.id, &invoked);
+        self.stage.tell(Event::ToolEnd {
+            call_id: call.id.clone(),
+            found: invoked.found.map(Found::word),
+            duration_ms: invoked.duration_ms,
+            evidence: invoked.evidence.clone(),
+        });
         Message::Tool { call_id: call.id.clone(), name: call.name.clone(), text: invoked.text }
     }
 }

@@ -20,11 +20,16 @@ use watchfloor_channel::{
 };
 
 use super::{
-    Channel, Limits, Services, Slots,
+    Channel, Events, Limits, Services, Slots,
     access::{Access, DmPolicy, IdList, ThreadFollow},
     late::Late,
 };
-use crate::{clock::SharedClock, model::Models, persona::Registry, store::Store};
+use crate::{
+    clock::SharedClock,
+    model::Models,
+    persona::{Personas, Registry},
+    store::Store,
+};
 
 /// Each call that reached the platform, in its own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -392,11 +397,12 @@ pub(super) async fn services(platform: Arc<FakePlatform>, access: Access, clock:
         store,
         clock,
         models: Models::new("", "", Default::default()),
-        personas: Registry::builtin(),
+        personas: Personas::new(Registry::builtin()),
         tools: Vec::new(),
         slots: Slots::new(&limits),
         limits,
         channels: HashMap::from([(id, Channel::new(platform, access))]),
+        events: Events::off(),
         owner: "test".into(),
     })
 }

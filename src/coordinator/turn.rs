@@ -18,6 +18,7 @@ use super::{
     Services,
     control::{Control, Why},
     dispatch::{self, Dispatch},
+    events::Stage,
     files::{self, Files, Gallery},
     outlet::Undelivered,
     prompt,
@@ -139,7 +140,9 @@ impl Turn {
             session_id: self.session.id.clone(),
             turn_id: self.turn.id.clone(),
             asker: self.turn.asker_id.clone(),
+            personas: services.personas.now(),
             progress: progress.clone(),
+            stage: self.stage(),
             shown: reply.shown(),
             tasks: tasks.clone(),
         });
@@ -268,7 +271,7 @@ impl Turn {
                 }
             }
         };
-        let persona = services.personas.coordinator().clone();
+        let persona = dispatch.personas.coordinator().clone();
         let files = Files {
             services: services.clone(),
             conversation: self.conversation.clone(),
@@ -304,14 +307,24 @@ impl Turn {
             provider,
             model,
             time_limit: services.limits.turn_timeout,
-            catalog: Some(persona::catalog(&services.personas)),
+            catalog: Some(persona::catalog(&dispatch.personas)),
             activity: Activity::Own(progress.clone()),
+            stage: self.stage(),
             steering: Some(self.steering(&self.turn.asker_id)),
             files: Some(files),
             vision,
             cancel,
         };
         Box::pin(run.go()).await
+    }
+
+    fn stage(&self) -> Stage {
+        Stage {
+            events: self.services.events.clone(),
+            session_id: self.session.id.clone(),
+            turn_id: self.turn.id.clone(),
+            task_id: None,
+        }
     }
 
     fn steering(&self, asker_id: &str) -> Steering {

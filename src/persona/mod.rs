@@ -4,6 +4,7 @@
 mod catalog;
 mod check;
 mod front;
+mod live;
 mod name;
 mod parse;
 mod place;
@@ -25,6 +26,7 @@ use serde_yaml::{Mapping, Value};
 pub use catalog::catalog;
 pub use check::check;
 pub use front::MAX_BYTES;
+pub use live::Personas;
 pub use name::{canonical_tool, entry_means, fold};
 pub use parse::{Loaded, parse};
 pub use problem::{Code, ParseProblem, Place, Severity};

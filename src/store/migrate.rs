@@ -31,6 +31,7 @@ macro_rules! steps {
 const STEPS: &[Step] = steps! {
     1, "0001_start";
     2, "0002_channel_notes";
+    3, "0003_personas";
 };
 
 /// Run twice it does nothing. Replicas may start together: PostgreSQL's migrator holds an advisory lock.

@@ -18,10 +18,12 @@ words! {
     pub enum SessionStatus {
         /// A coordinator between two turns.
         Idle = "idle",
+        /// A worker that waits for a place.
+        Pending = "pending",
         Running = "running",
         Completed = "completed",
         Failed = "failed",
-        Stopped = "stopped",
+        Killed = "killed",
     }
 }
 
@@ -46,6 +48,8 @@ row! {
         pub locale: String,
         pub model: Option<String>,
         pub status: SessionStatus,
+        /// Of a worker: its report goes into the queue.
+        pub background: bool,
         pub next_seq: i64,
         pub evidence_seq: i64,
         pub lease_owner: Option<String>,

@@ -119,7 +119,7 @@ async fn b076_a_stop_reaches_a_worker_and_its_calls() {
     stopped(&stage, &thread, ALICE).await;
     stage.telemetry.wait_for_waiting(0).await;
     let worker = stage.app.store.sessions().get(&workers[0].id).await.unwrap().unwrap();
-    assert_eq!((worker.agent_id.as_str(), worker.status), ("looker", SessionStatus::Stopped));
+    assert_eq!((worker.agent_id.as_str(), worker.status), ("looker", SessionStatus::Killed));
     assert!(stage.app.store.calls().unfinished(&worker.id).await.unwrap().is_empty());
     assert!(stage.app.store.calls().unfinished(&session.id).await.unwrap().is_empty());
     stage.telemetry.release();

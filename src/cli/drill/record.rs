@@ -71,7 +71,7 @@ impl Recording {
             for turn in rows.iter().map(|row| &row.turn_id).collect::<BTreeSet<_>>() {
                 let status = store.turns().get(turn).await?.map(|turn| turn.status);
                 let coordinator = session.kind == SessionKind::Coordinator && status == Some(TurnStatus::Stopped);
-                if coordinator || session.kind == SessionKind::Worker && session.status == SessionStatus::Stopped {
+                if coordinator || session.kind == SessionKind::Worker && session.status == SessionStatus::Killed {
                     stopped.insert(turn.clone());
                 }
             }

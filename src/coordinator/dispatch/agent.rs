@@ -71,7 +71,7 @@ impl Tool for AgentTool {
 
     async fn call(&self, args: Args, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let dispatch = &self.0;
-        let personas = &dispatch.services.personas;
+        let personas = &dispatch.personas;
         let Some(persona) = personas.spawnable(&args.subagent_type).cloned() else {
             return Err(ToolError::TellModel(format!(
                 "There is no specialist {:?}. Specialists: {}.",
@@ -153,6 +153,7 @@ async fn work(
             key: call_id.clone(),
             persona: persona.name.clone(),
         },
+        stage: dispatch.stage.of_task(&task_id),
         steering: None,
         files: None,
         vision: false,
@@ -170,7 +171,7 @@ async fn work(
     let report = report(end);
     let status = match report.status {
         "completed" => SessionStatus::Completed,
-        "killed" => SessionStatus::Stopped,
+        "killed" => SessionStatus::Killed,
         _ => SessionStatus::Failed,
     };
     services.store.sessions().set_status(&task_id, status, services.now()).await.map_err(broken)?;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::Dispatch;
+use super::{super::events::Event, Dispatch};
 use crate::tools::{Class, Found, Tool, ToolContext, ToolError, ToolOutput};
 
 /// How long the call waits for the platform to show it. What comes next is worth more than certainty.
@@ -44,6 +44,7 @@ impl Tool for SendMessage {
         if message.is_empty() {
             return Err(ToolError::TellModel("The message is empty. Write what the asker should know now.".into()));
         }
+        self.0.stage.tell(Event::Message { text: message.clone() });
         let version = self.0.progress.say(&message);
         let mut shown = self.0.shown.clone();
         let seen = timeout(SHOWN_WITHIN, shown.wait_for(|shown| *shown >= version)).await;

@@ -51,6 +51,7 @@ async fn the_first_turn_of_a_thread_creates_its_session(bench: &Bench) {
         locale: "en".into(),
         model: None,
         status: SessionStatus::Running,
+        background: false,
         next_seq: 3,
         evidence_seq: 0,
         lease_owner: Some("first".into()),
