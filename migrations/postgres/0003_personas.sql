@@ -10,6 +10,10 @@ CREATE TABLE agents (
 
 -- Its report goes into the queue instead of to a call that waits for it.
 ALTER TABLE chat_sessions ADD COLUMN background BOOLEAN NOT NULL DEFAULT FALSE;
+-- How often a worker was begun: one that brings the process down is not tried for ever.
+ALTER TABLE chat_sessions ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0;
+-- Opened by the report of a worker and not by a person: it has no placeholder.
+ALTER TABLE turns ADD COLUMN follow_up BOOLEAN NOT NULL DEFAULT FALSE;
 UPDATE chat_sessions SET status = 'killed' WHERE status = 'stopped';
 
 CREATE TABLE session_events (

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use watchfloor_channel::Refusal;
 
@@ -22,6 +23,8 @@ pub(super) enum Why {
 pub(super) struct Control {
     cancel: CancellationToken,
     why: Arc<Mutex<Option<Why>>>,
+    /// How often the asker said something to the running turn.
+    news: Arc<watch::Sender<u64>>,
 }
 
 impl Control {
@@ -32,6 +35,15 @@ impl Control {
 
     pub(super) fn why(&self) -> Option<Why> {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The asker has said something that the turn has not taken yet.
+    pub(super) fn has_news(&self) {
+        self.news.send_modify(|news| *news += 1);
+    }
+
+    pub(super) fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
     }
 
     pub(super) fn token(&self) -> &CancellationToken {

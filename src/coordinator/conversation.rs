@@ -20,6 +20,8 @@ use crate::store::{
     Totals, TurnRow, TurnStatus,
 };
 
+/// Reports that come within this time are one turn.
+const TOGETHER: Duration = Duration::from_secs(2);
 /// After an inbox that could not be read: nothing else would ring for what lies in it.
 const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 
@@ -38,6 +40,8 @@ pub(super) struct Actor {
 struct Ear {
     control: Control,
     turn_id: String,
+    session_id: String,
+    asker_id: String,
     /// When the newest message that the turn answers was said.
     asked_at: i64,
     seen: HashSet<String>,
@@ -49,6 +53,8 @@ struct Ear {
 enum Work {
     Done,
     Nothing,
+    /// There will be something in a moment.
+    Soon(Duration),
     /// The turn is still open in the store: taken up again after a pause, or by the next process.
     Left,
     /// Another process works on this conversation now.
@@ -68,6 +74,14 @@ impl Actor {
                 Ok(Work::Nothing) => {
                     if self.router.retire(&self.conversation, &self.bell) {
                         return;
+                    }
+                    continue;
+                }
+                Ok(Work::Soon(wait)) => {
+                    tokio::select! {
+                        () = tokio::time::sleep(wait) => {}
+                        () = self.bell.heard() => {}
+                        () = self.closing.cancelled() => return,
                     }
                     continue;
                 }
@@ -106,13 +120,21 @@ impl Actor {
             return Ok(Work::Done);
         }
         if first.kind == InboxKind::Stop {
+            if let Some(session) = store.sessions().find(channel, room, thread, "").await? {
+                self.router.crew().stop(&session.id);
+            }
             store.inbox().finish(std::slice::from_ref(&first.id)).await?;
             self.react(first, Sign::Done);
             return Ok(Work::Done);
         }
         let mut unreadable = Vec::new();
         let mut said = Vec::new();
+        let mut reports = Vec::new();
         for row in pending.iter().take_while(|row| row.kind != InboxKind::Stop) {
+            if row.kind == InboxKind::TaskNotification {
+                reports.push(row);
+                continue;
+            }
             match inbound(row) {
                 Some(inbound) => said.push((row, inbound)),
                 // Not now and not later; it was logged.
@@ -124,10 +146,20 @@ impl Actor {
         if !unreadable.is_empty() {
             store.inbox().finish(&unreadable).await?;
         }
-        let Some((opener, _)) = said.first() else { return Ok(Work::Done) };
+        let opener = match (said.first(), reports.first()) {
+            (Some((opener, _)), _) => opener,
+            (None, Some(report)) => {
+                let age = u64::try_from(self.services.now().saturating_sub(report.received_at)).unwrap_or(u64::MAX);
+                match TOGETHER.checked_sub(Duration::from_millis(age)) {
+                    Some(wait) if !wait.is_zero() => return Ok(Work::Soon(wait)),
+                    _ => report,
+                }
+            }
+            (None, None) => return Ok(Work::Done),
+        };
         // What comes from now on rings the bell.
-        let more = pending.len() > said.len() + unreadable.len();
-        let OpenedTurn { session, turn, placeholder } = self.open(opener, &said, &overheard).await?;
+        let more = pending.len() > said.len() + reports.len() + unreadable.len();
+        let OpenedTurn { session, turn, placeholder } = self.open(opener, &said, &reports, &overheard).await?;
         let late = said.iter().filter_map(|(row, inbound)| self.services.late_by(row, inbound)).max();
         let said = said.into_iter().map(|(_, inbound)| inbound).collect();
         self.attend(self.turn(session, turn, placeholder, said).late(late), more).await
@@ -138,12 +170,14 @@ impl Actor {
         &self,
         opener: &InboxRow,
         said: &[(&InboxRow, Inbound)],
+        reports: &[&InboxRow],
         overheard: &[InboxRow],
     ) -> Result<OpenedTurn, StoreError> {
         let at = &self.conversation;
         let store = &self.services.store;
         let context: Vec<_> = overheard.iter().filter_map(inbound).collect();
         let mut messages: Vec<_> = prompt::overheard(&context).map(|text| user_row(None, text)).into_iter().collect();
+        messages.extend(reports.iter().map(|row| user_row(None, row.text.clone())));
         for (row, inbound) in said {
             let late = self.services.late_by(row, inbound);
             messages.push(user_row(Some(&row.author_id), prompt::message(inbound, late)));
@@ -163,7 +197,13 @@ impl Actor {
                 now_ms: self.services.now(),
                 title: watchfloor_channel::text::one_line(&opener.text, 80),
                 messages,
-                inbox_ids: said.iter().map(|(row, _)| row.id.clone()).collect(),
+                inbox_ids: said
+                    .iter()
+                    .map(|(row, _)| *row)
+                    .chain(reports.iter().copied())
+                    .map(|row| row.id.clone())
+                    .collect(),
+                follow_up: said.is_empty(),
                 overheard_ids: overheard.iter().map(|row| row.id.clone()).collect(),
                 delivery_id: uuid::Uuid::now_v7().to_string(),
             })
@@ -180,6 +220,9 @@ impl Actor {
         // What was under way will not come back; the transcript shows it as interrupted.
         let mut sessions = vec![session.id.clone()];
         for worker in store.sessions().running_workers(&session.id).await? {
+            if self.router.crew().find(&session.id, &worker.id).is_some_and(|member| member.has_ended().is_none()) {
+                continue;
+            }
             store.sessions().set_status(&worker.id, SessionStatus::Failed, now).await?;
             sessions.push(worker.id);
         }
@@ -197,24 +240,27 @@ impl Actor {
         };
         tracing::info!(turn.id = %turn.id, attempts = turn.attempts, "going on with a turn that was left open");
         let rows = store.inbox().of_turn(&turn.id).await?;
-        let said: Vec<_> = rows.iter().filter_map(|row| Some((row, inbound(row)?))).collect();
+        let said = rows.iter().filter(|row| row.kind != InboxKind::TaskNotification);
+        let said: Vec<_> = said.filter_map(|row| Some((row, inbound(row)?))).collect();
         let late = said.iter().filter_map(|(row, inbound)| self.services.late_by(row, inbound)).max();
         let said = said.into_iter().map(|(_, inbound)| inbound).collect();
         self.attend(self.turn(session, turn, placeholder, said).late(late).resumed(), true).await
     }
 
     fn turn(&self, session: SessionRow, turn: TurnRow, placeholder: DeliveryRow, said: Vec<Inbound>) -> Turn {
-        Turn::new(self.services.clone(), self.conversation.clone(), session, turn, placeholder, said)
+        Turn::new(self.router.clone(), self.conversation.clone(), session, turn, placeholder, said)
     }
 
     /// Runs a turn and listens meanwhile. The turn is a task of its own: reading the inbox never holds it up, and a panic
     /// in it does not take the conversation with it.
     async fn attend(&self, turn: Turn, look_now: bool) -> Result<Work, StoreError> {
         let (control, turn_id, asked_at) = (turn.control(), turn.id().to_owned(), turn.asked_at());
+        let (session_id, asker_id) = (turn.session_id().to_owned(), turn.asker_id().to_owned());
         let mut running = JoinSet::new();
         running.spawn(turn.run(self.ending.clone()));
         let (seen, stops) = (HashSet::new(), Vec::new());
-        let mut ear = Ear { control: control.clone(), turn_id: turn_id.clone(), asked_at, seen, stops };
+        let mut ear =
+            Ear { control: control.clone(), turn_id: turn_id.clone(), session_id, asker_id, asked_at, seen, stops };
         let mut heard = !look_now || self.listen(&mut ear).await;
         let ended = loop {
             tokio::select! {
@@ -273,12 +319,18 @@ impl Actor {
                 InboxKind::Stop => {
                     let by = self.mention(&row.author_id);
                     ear.control.stop(Why::Said { id: row.author_id.clone(), by });
+                    self.router.crew().stop(&ear.session_id);
                     self.react(&row, Sign::Done);
                     ear.stops.push(row.id);
                 }
                 // All that wait are done with when the turn is over.
-                InboxKind::Retraction => {}
-                _ => self.react(&row, Sign::Taken),
+                InboxKind::Retraction | InboxKind::TaskNotification => {}
+                _ => {
+                    if row.kind == InboxKind::Message && row.author_id == ear.asker_id {
+                        ear.control.has_news();
+                    }
+                    self.react(&row, Sign::Taken);
+                }
             }
         }
         if taken_back {

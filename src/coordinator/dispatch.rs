@@ -1,95 +1,90 @@
-//! The coordinator's own tools: sending a specialist, telling the asker something, stopping a specialist. They are ordinary
-//! tools on the ordinary path; what they reach is bound to one turn when they are built.
+//! The coordinator's own tools: sending a specialist, telling somebody something, stopping a specialist. They are ordinary
+//! tools on the ordinary path; what they reach is bound to one turn when they are built. Workers are the crew's: they may
+//! outlive the turn.
 
 mod agent;
+mod report;
 mod say;
 mod stop;
+mod wait;
+mod worker;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tokio::sync::{Semaphore, watch};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::sync::watch;
+use watchfloor_channel::ConversationId;
 
-use super::{Services, events::Stage, view::Progress};
+use super::{Router, Services, events::Stage, steer::Detach, view::Progress};
 use crate::{
     model::ModelProvider,
     persona::Registry,
-    store::Totals,
-    tools::{SharedTool, Tool},
+    store::{StoreError, Totals},
+    tools::{SharedTool, Tool, ToolError},
 };
 
 pub(super) use agent::AgentTool;
+pub(super) use report::Report;
 use say::SendMessage;
 use stop::TaskStop;
+use worker::Asker;
 
 /// Names of the tools that only a coordinator has.
 pub const CONTROL_TOOLS: [&str; 3] = [AgentTool::NAME, SendMessage::NAME, TaskStop::NAME];
 
 /// What the control tools of one turn share.
 pub(super) struct Dispatch {
-    pub services: Arc<Services>,
-    pub session_id: String,
-    pub turn_id: String,
-    pub asker: String,
-    /// Of the turn's start: a reload changes nothing under a running turn.
-    pub personas: Registry,
-    pub progress: Progress,
-    pub stage: Stage,
-    pub shown: watch::Receiver<u64>,
-    /// Workers are tasks of the conversation: it waits for them at the turn's end.
-    pub tasks: TaskTracker,
-    pub slots: Semaphore,
+    parts: Parts,
     /// The coordinator's own model, for personas that name none.
-    model: OnceLock<(Arc<dyn ModelProvider>, Arc<str>)>,
-    workers: Mutex<BTreeMap<String, Worker>>,
+    model: OnceLock<Chosen>,
     /// What finished workers used.
     spent: Mutex<Totals>,
 }
 
-struct Worker {
-    persona: String,
-    cancel: CancellationToken,
-    running: bool,
-}
-
 /// What [`Dispatch::new`] is made from.
 pub(super) struct Parts {
+    pub router: Router,
     pub services: Arc<Services>,
+    pub conversation: ConversationId,
     pub session_id: String,
     pub turn_id: String,
-    pub asker: String,
+    pub asker_id: String,
+    pub asker_name: Option<String>,
+    /// What was asked, for personas whose opening names it.
+    pub question: String,
+    pub locale: String,
+    /// Of the turn's start: a reload changes nothing under a running turn.
     pub personas: Registry,
     pub progress: Progress,
     pub stage: Stage,
-    pub shown: watch::Receiver<u64>,
-    pub tasks: TaskTracker,
+    /// The newest version of the view that the platform shows; `None` where nothing is shown before the answer.
+    pub shown: Option<watch::Receiver<u64>>,
+    pub detach: Arc<Detach>,
+}
+
+/// A model, and how it was named.
+#[derive(Clone)]
+pub(super) struct Chosen {
+    pub provider: Arc<dyn ModelProvider>,
+    pub model: Arc<str>,
+    /// `provider/model`
+    pub reference: String,
+}
+
+impl std::ops::Deref for Dispatch {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.parts
+    }
 }
 
 impl Dispatch {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
-        let Parts { services, session_id, turn_id, asker, personas, progress, stage, shown, tasks } = parts;
-        Arc::new(Self {
-            slots: Semaphore::new(services.limits.workers_per_session),
-            services,
-            session_id,
-            turn_id,
-            asker,
-            personas,
-            progress,
-            stage,
-            shown,
-            tasks,
-            model: OnceLock::new(),
-            workers: Mutex::default(),
-            spent: Mutex::default(),
-        })
+        Arc::new(Self { parts, model: OnceLock::new(), spent: Mutex::default() })
     }
 
-    pub(super) fn inherit(&self, provider: &Arc<dyn ModelProvider>, model: &Arc<str>) {
-        self.model.get_or_init(|| (provider.clone(), model.clone()));
+    pub(super) fn inherit(&self, chosen: Chosen) {
+        self.model.get_or_init(|| chosen);
     }
 
     pub(super) fn tools(self: &Arc<Self>) -> Vec<SharedTool> {
@@ -100,7 +95,31 @@ impl Dispatch {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn workers(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Worker>> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn spend(&self, totals: Totals) {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += totals;
     }
+
+    fn asker(&self) -> Asker {
+        Asker { id: self.asker_id.clone(), name: self.asker_name.clone() }
+    }
+
+    /// What a model is told that named a task which isn't there.
+    async fn no_such_task(&self, task_id: &str) -> ToolError {
+        let known = match self.services.store.sessions().workers(&self.session_id).await {
+            Ok(workers) => workers,
+            Err(error) => return broken(error),
+        };
+        let known: Vec<_> = known
+            .iter()
+            .rev()
+            .take(10)
+            .map(|worker| format!("{} ({}, {})", worker.id, worker.agent_id, worker.status.as_str()))
+            .collect();
+        let known = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
+        ToolError::TellModel(format!("No task {task_id:?} in this conversation. Tasks: {known}."))
+    }
+}
+
+fn broken(error: StoreError) -> ToolError {
+    ToolError::Broken(error.to_string())
 }

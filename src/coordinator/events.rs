@@ -146,6 +146,11 @@ impl Stage {
         });
     }
 
+    /// The turn itself.
+    pub(super) fn of_turn(&self) -> Self {
+        Self { task_id: None, ..self.clone() }
+    }
+
     /// The same turn, seen from one of its workers.
     pub(super) fn of_task(&self, task_id: &str) -> Self {
         Self { task_id: Some(task_id.to_owned()), ..self.clone() }

@@ -5,6 +5,7 @@ pub mod access;
 mod command;
 mod control;
 mod conversation;
+mod crew;
 mod dispatch;
 mod events;
 mod files;

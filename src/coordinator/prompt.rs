@@ -21,8 +21,18 @@ const CONTEXT_CHARS: usize = 2_000;
 const REMINDER_CHARS: usize = 4_000;
 
 /// The tags we write ourselves.
-const OURS: [&str; 8] =
-    ["runtime", "message", "overheard", "thread", "system-reminder", "critical-reminder", "report", "result"];
+const OURS: [&str; 10] = [
+    "runtime",
+    "message",
+    "overheard",
+    "thread",
+    "system-reminder",
+    "critical-reminder",
+    "report",
+    "result",
+    "task-notification",
+    "coordinator",
+];
 
 pub(super) fn system(persona: &Persona) -> String {
     let mut text = format!("You are the persona {}.\n", persona.name);
@@ -106,6 +116,12 @@ pub(super) fn thread(messages: &[Overheard]) -> Option<String> {
 /// The thread could not be read.
 pub(super) fn thread_unreadable(remedy: &str) -> String {
     format!("<thread>\nThe earlier messages of this thread could not be read: {}\n</thread>", defuse(remedy))
+}
+
+/// What a specialist is told on its way.
+pub(super) fn from_coordinator(message: &str) -> String {
+    let message = watchfloor_channel::text::shorten(message, MESSAGE_CHARS);
+    format!("<coordinator>\n{}\n</coordinator>", defuse(&message))
 }
 
 /// After a stop: nobody waits for that answer any more.

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use watchfloor_channel::{ChannelId, ConversationId};
 
-use super::{Services, conversation};
+use super::{Services, conversation, crew::Crew};
 use crate::store::StoreError;
 
 #[derive(Clone, Debug)]
@@ -22,6 +22,7 @@ pub struct Router(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     services: Arc<Services>,
+    crew: Crew,
     open: Mutex<HashMap<ConversationId, Arc<Bell>>>,
     tracker: TaskTracker,
     /// No new turns.
@@ -74,11 +75,20 @@ impl Router {
     pub fn new(services: Arc<Services>) -> Self {
         Self(Arc::new(Inner {
             services,
+            crew: Crew::default(),
             open: Mutex::default(),
             tracker: TaskTracker::new(),
             closing: CancellationToken::new(),
             ending: CancellationToken::new(),
         }))
+    }
+
+    pub(super) fn crew(&self) -> &Crew {
+        &self.0.crew
+    }
+
+    pub(super) fn services(&self) -> &Arc<Services> {
+        &self.0.services
     }
 
     /// Says that there is work for a conversation.
@@ -123,6 +133,7 @@ impl Router {
     /// Goes on with what an earlier process left: open turns and messages nobody has taken. Conversations of a channel that
     /// is off now wait for the start at which it is on again. Before anything new is received.
     pub async fn recover(&self) -> Result<usize, StoreError> {
+        let workers = self.recover_workers().await?;
         let store = &self.0.services.store;
         let turns = store.turns().running().await?.into_iter().map(|(_, session)| {
             let id = |channel: &str| ChannelId::new(channel);
@@ -137,7 +148,7 @@ impl Router {
         let mut left: HashSet<_> = turns.chain(waiting).collect();
         left.retain(|conversation| self.0.services.channels.contains_key(&conversation.channel));
         left.iter().for_each(|conversation| self.wake(conversation));
-        Ok(left.len())
+        Ok(left.len().max(workers))
     }
 
     /// No new turns; waits for the running ones.
@@ -145,6 +156,7 @@ impl Router {
         self.0.closing.cancel();
         self.0.tracker.close();
         self.0.tracker.wait().await;
+        self.0.crew.end().await;
     }
 
     /// Running turns end now. They stay open in the store and go on after the next start.
@@ -153,6 +165,7 @@ impl Router {
         self.0.ending.cancel();
         self.0.tracker.close();
         self.0.tracker.wait().await;
+        self.0.crew.end().await;
     }
 
     /// Conversations with work at this moment.

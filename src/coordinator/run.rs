@@ -4,15 +4,20 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use futures::{StreamExt, future::join_all};
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Services,
+    crew::Member,
+    dispatch::AgentTool,
     events::{Event, Stage},
     files::{Files, Gallery},
     prompt,
-    steer::{Steering, row},
+    steer::{Detach, Steering, row},
     transcript,
     view::{LineState, Progress},
 };
@@ -22,7 +27,7 @@ use crate::{
     },
     persona::Persona,
     store::{StoreError, Totals},
-    tools::{CallState, Class, Found, Invoked, Invoker, ToolContext, Toolbox, invoke},
+    tools::{CallState, Class, Found, Invoked, Invoker, Tool, ToolContext, Toolbox, invoke},
     wording::Limit,
 };
 
@@ -50,6 +55,10 @@ pub(super) struct Run {
     pub activity: Activity,
     pub stage: Stage,
     pub steering: Option<Steering>,
+    /// Lets calls for workers go when the asker has something to say, for a coordinator.
+    pub detach: Option<Arc<Detach>>,
+    /// What a worker is told on its way.
+    pub letters: Option<Arc<Member>>,
     /// What people attach, for a coordinator.
     pub files: Option<Files>,
     /// The model takes pictures.
@@ -114,12 +123,8 @@ impl Run {
 
     async fn steps(&self, totals: &mut Totals) -> Result<End, StoreError> {
         let started = Instant::now();
-        let store = &self.services.store;
-        let rows = store.messages().transcript(&self.session_id).await?;
         let mut gallery = Gallery::new(self.vision);
-        gallery.hang(store, rows.iter().map(|row| row.body.as_str())).await?;
-        let rows = rows.iter().map(|row| (row.kind.as_str(), row.body.as_str()));
-        let mut history = transcript::pair(transcript::parse(rows, &gallery));
+        let mut history = self.history(&mut gallery).await?;
         let system: Arc<str> = prompt::system(&self.persona).into();
         let tools = self.toolbox.specs();
         let mut calls_made = 0;
@@ -136,6 +141,9 @@ impl Run {
             }
             if let Some(steering) = &self.steering {
                 history.extend(steering.take().await?);
+            }
+            if self.letters.as_ref().is_some_and(|member| member.letters.take()) {
+                history = self.history(&mut gallery).await?;
             }
             match self.new_files(&mut gallery).await? {
                 Some(new) => history.extend(new),
@@ -190,6 +198,9 @@ impl Run {
                     }
                     _ => {}
                 }
+                if limit.is_none() && self.letters.as_ref().is_some_and(|member| !member.letters.close()) {
+                    continue;
+                }
                 let cut = match stop {
                     StopReason::Length => Some(Limit::Length),
                     StopReason::Filtered => Some(Limit::Filtered),
@@ -208,6 +219,15 @@ impl Run {
             self.write(&results).await?;
             history.extend(results);
         }
+    }
+
+    /// What is written down, as a model is sent it.
+    async fn history(&self, gallery: &mut Gallery) -> Result<Vec<Message>, StoreError> {
+        let store = &self.services.store;
+        let rows = store.messages().transcript(&self.session_id).await?;
+        gallery.hang(store, rows.iter().map(|row| row.body.as_str())).await?;
+        let rows = rows.iter().map(|row| (row.kind.as_str(), row.body.as_str()));
+        Ok(transcript::pair(transcript::parse(rows, gallery)))
     }
 
     /// Nothing at all if it was stopped meanwhile.
@@ -291,15 +311,42 @@ impl Run {
     async fn run_calls(&self, calls: &[ToolCall]) -> Result<Vec<Message>, StoreError> {
         let numbers = self.number(calls).await?;
         let all_read = calls.iter().all(|call| self.class(call) == Class::Read);
-        let runs = calls.iter().zip(numbers).map(|(call, number)| self.run_call(call, number));
-        if all_read || calls.len() == 1 {
-            return Ok(join_all(runs).await);
+        let waits = |call: &ToolCall| self.toolbox.get(&call.name).is_some_and(|tool| tool.name() == AgentTool::NAME);
+        let others = watch::Sender::new(calls.iter().filter(|call| !waits(call)).count());
+        // Before any call begins: a call that waits takes the signal of its own step.
+        let step = self.detach.as_ref().map(|detach| detach.begin());
+        let release = self.release(step, others.subscribe());
+        let runs = calls.iter().zip(numbers).map(async |(call, number)| {
+            let result = self.run_call(call, number).await;
+            if !waits(call) {
+                others.send_modify(|others| *others -= 1);
+            }
+            result
+        });
+        let results = async {
+            if all_read || calls.len() == 1 {
+                return join_all(runs).await;
+            }
+            let mut results = Vec::with_capacity(calls.len());
+            for run in runs {
+                results.push(run.await);
+            }
+            results
+        };
+        tokio::select! {
+            results = results => Ok(results),
+            () = release => unreachable!("it lets calls go and waits on"),
         }
-        let mut results = Vec::with_capacity(calls.len());
-        for run in runs {
-            results.push(run.await);
+    }
+
+    /// When the asker speaks while nothing but specialists is waited for, they are waited for no longer.
+    async fn release(&self, step: Option<CancellationToken>, mut others: watch::Receiver<usize>) {
+        if let (Some(step), Some(steering)) = (step, &self.steering) {
+            let _ = others.wait_for(|others| *others == 0).await;
+            steering.news().await;
+            step.cancel();
         }
-        Ok(results)
+        std::future::pending::<()>().await;
     }
 
     /// A call that can't be understood does nothing, and so is as harmless as one that reads.

@@ -1,11 +1,16 @@
 //! What people say during a turn: the asker's words go into the running turn at its next step, everybody else's open one
 //! later turn together. All of it lies in the `inbox` table; nothing is held in memory.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use tokio_util::sync::CancellationToken;
 
 use watchfloor_channel::{ConversationId, Inbound};
 
-use super::{Services, prompt};
+use super::{Services, control::Control, prompt};
 use crate::{
     model::Message,
     store::{InboxKind, InboxRow, NewMessage, StoreError},
@@ -70,13 +75,44 @@ pub(super) struct Steering {
     pub turn_id: String,
     pub epoch: i64,
     pub asker_id: String,
+    pub control: Control,
+    /// What the asker had said when her words were last taken.
+    pub seen: AtomicU64,
+}
+
+/// Lets calls that wait for specialists return while those go on, so that the asker is heard.
+#[derive(Debug, Default)]
+pub(super) struct Detach(Mutex<CancellationToken>);
+
+impl Detach {
+    /// A new step: what was said before it was heard.
+    pub(super) fn begin(&self) -> CancellationToken {
+        let token = CancellationToken::new();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = token.clone();
+        token
+    }
+
+    /// Of the step that runs.
+    pub(super) fn signal(&self) -> CancellationToken {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Steering {
-    /// Takes what the asker said since the last step into the transcript. After this the rows belong to the turn; what
-    /// isn't taken here stays pending and becomes the next turn.
+    /// Returns when the asker has said something since her words were last taken.
+    pub(super) async fn news(&self) {
+        let seen = self.seen.load(Ordering::SeqCst);
+        if self.control.news().wait_for(|news| *news > seen).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Takes what the asker said since the last step into the transcript, and what workers in the background report. After
+    /// this the rows belong to the turn; what isn't taken here stays pending and becomes the next turn.
     pub(super) async fn take(&self) -> Result<Vec<Message>, StoreError> {
         let at = &self.conversation;
+        // Before looking: what comes after this is news again.
+        self.seen.store(*self.control.news().borrow(), Ordering::SeqCst);
         let store = &self.services.store;
         let pending = store.inbox().pending(at.channel.as_str(), &at.room, &at.thread).await?;
         let gone = retracted(&pending);
@@ -85,14 +121,19 @@ impl Steering {
             .filter(|row| row.kind == InboxKind::Message && row.author_id == self.asker_id)
             .filter_map(|row| Some((row, inbound(row)?)))
             .collect();
-        if said.is_empty() {
+        let reports: Vec<_> = pending.iter().filter(|row| row.kind == InboxKind::TaskNotification).collect();
+        if said.is_empty() && reports.is_empty() {
             return Ok(Vec::new());
         }
         said.sort_by_key(|(_, inbound)| inbound.sent_at);
-        let ids: Vec<_> = said.iter().map(|(row, _)| row.id.clone()).collect();
+        let ids = reports.iter().copied().chain(said.iter().map(|(row, _)| *row)).map(|row| row.id.clone());
+        let ids: Vec<_> = ids.collect();
         let message = |row, inbound| Message::user(prompt::message(inbound, self.services.late_by(row, inbound)));
-        let messages: Vec<_> = said.iter().map(|(row, inbound)| message(row, inbound)).collect();
-        let rows = messages.iter().map(|message| row(message, Some(&self.asker_id))).collect();
+        let reports = reports.iter().map(|row| (Message::user(row.text.clone()), None));
+        let said = said.iter().map(|(row, inbound)| (message(row, inbound), Some(self.asker_id.as_str())));
+        let taken: Vec<_> = reports.chain(said).collect();
+        let rows = taken.iter().map(|(message, author)| row(message, *author)).collect();
+        let messages = taken.into_iter().map(|(message, _)| message).collect();
         store.turns().steer(&self.turn_id, &self.session_id, self.epoch, &ids, rows, self.services.now()).await?;
         Ok(messages)
     }

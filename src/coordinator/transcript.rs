@@ -44,12 +44,19 @@ pub(super) fn pair(rows: Vec<Message>) -> Vec<Message> {
             continue;
         };
         let mut results: HashMap<String, String> = HashMap::new();
-        while let Some(Message::Tool { .. }) = rows.peek() {
-            if let Some(Message::Tool { call_id, text, .. }) = rows.next() {
-                results.entry(call_id).or_insert(text);
+        // What was said to a worker while its calls ran stands behind their results.
+        let mut said = Vec::new();
+        while let Some(Message::Tool { .. } | Message::User { .. }) = rows.peek() {
+            match rows.next() {
+                Some(Message::Tool { call_id, text, .. }) => {
+                    results.entry(call_id).or_insert(text);
+                }
+                Some(user) => said.push(user),
+                None => break,
             }
         }
         if text.is_empty() && calls.is_empty() {
+            paired.extend(said);
             continue;
         }
         let answers: Vec<_> = calls
@@ -62,6 +69,7 @@ pub(super) fn pair(rows: Vec<Message>) -> Vec<Message> {
             .collect();
         paired.push(Message::Assistant { text, reasoning, calls });
         paired.extend(answers);
+        paired.extend(said);
     }
     paired
 }
@@ -114,6 +122,20 @@ mod tests {
             pair(rows),
             [user("why?"), asks(&["a", "b"]), result("a", NO_RESULT), result("b", "up = 0"), user("and now?")]
         );
+    }
+
+    #[test]
+    fn what_was_said_while_calls_ran_stands_behind_their_results() {
+        let rows = vec![asks(&["a", "b"]), result("a", "1"), user("look at /srv too"), result("b", "2"), asks(&["c"])];
+        let paired = [
+            asks(&["a", "b"]),
+            result("a", "1"),
+            result("b", "2"),
+            user("look at /srv too"),
+            asks(&["c"]),
+            result("c", NO_RESULT),
+        ];
+        assert_eq!(pair(rows), paired);
     }
 
     #[test]

@@ -6,7 +6,10 @@ mod footer;
 mod private;
 
 use std::{
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64},
+    },
     time::Duration,
 };
 
@@ -15,9 +18,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use watchfloor_channel::{ConversationId, Inbound, Overheard, SendError};
 
 use super::{
-    Services,
+    Router, Services,
     control::{Control, Why},
-    dispatch::{self, Dispatch},
+    dispatch::{self, Chosen, Dispatch},
     events::Stage,
     files::{self, Files, Gallery},
     outlet::Undelivered,
@@ -48,6 +51,7 @@ const THREAD_FILES: usize = 5;
 const WORKERS_END_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) struct Turn {
+    router: Router,
     services: Arc<Services>,
     conversation: ConversationId,
     session: SessionRow,
@@ -74,7 +78,7 @@ pub(super) enum Closed {
 
 impl Turn {
     pub(super) fn new(
-        services: Arc<Services>,
+        router: Router,
         conversation: ConversationId,
         session: SessionRow,
         turn: TurnRow,
@@ -82,7 +86,8 @@ impl Turn {
         said: Vec<Inbound>,
     ) -> Self {
         let control = Control::default();
-        Self { services, conversation, session, turn, placeholder, control, said, resumed: false, late: None }
+        let services = router.services().clone();
+        Self { router, services, conversation, session, turn, placeholder, control, said, resumed: false, late: None }
     }
 
     pub(super) fn resumed(self) -> Self {
@@ -95,6 +100,14 @@ impl Turn {
 
     pub(super) fn id(&self) -> &str {
         &self.turn.id
+    }
+
+    pub(super) fn session_id(&self) -> &str {
+        &self.session.id
+    }
+
+    pub(super) fn asker_id(&self) -> &str {
+        &self.turn.asker_id
     }
 
     pub(super) fn control(&self) -> Control {
@@ -134,23 +147,34 @@ impl Turn {
             turn_id: self.turn.id.clone(),
             unsure: Arc::new(AtomicBool::new(self.resumed)),
         };
-        let reply = Reply::start(route, (&self.placeholder).into(), progress.subscribe(), self.control.clone(), &tasks);
+        // Nobody waits for what a worker brought later: it is posted once, when it is ready.
+        let reply = (!self.turn.follow_up).then(|| {
+            let (views, control) = (progress.subscribe(), self.control.clone());
+            Reply::start(route.clone(), (&self.placeholder).into(), views, control, &tasks)
+        });
         let dispatch = Dispatch::new(dispatch::Parts {
+            router: self.router.clone(),
             services: services.clone(),
+            conversation: self.conversation.clone(),
             session_id: self.session.id.clone(),
             turn_id: self.turn.id.clone(),
-            asker: self.turn.asker_id.clone(),
+            asker_id: self.turn.asker_id.clone(),
+            asker_name: self.turn.asker_name.clone(),
+            question: self.said.iter().map(|said| said.text.as_str()).collect::<Vec<_>>().join("\n"),
+            locale: self.session.locale.clone(),
             personas: services.personas.now(),
             progress: progress.clone(),
             stage: self.stage(),
-            shown: reply.shown(),
-            tasks: tasks.clone(),
+            shown: reply.as_ref().map(Reply::shown),
+            detach: Arc::default(),
         });
 
         let concluded = self.conclude(&progress, &dispatch).await;
         // Workers end with their turn, and one message has one writer.
         self.control.token().cancel();
-        let route = reply.quiet().await;
+        if let Some(reply) = reply {
+            reply.quiet().await;
+        }
         tasks.close();
         if timeout(WORKERS_END_WITHIN, tasks.wait()).await.is_err() {
             tracing::error!(turn.id = %self.turn.id, tasks = tasks.len(), "tasks of a turn did not end in time");
@@ -197,7 +221,8 @@ impl Turn {
         let services = &self.services;
         let notify_after = i64::try_from(services.limits.notify_after.as_millis()).unwrap_or(i64::MAX);
         let took = services.now() - self.turn.opened_at;
-        if conclusion.status != TurnStatus::Stopped && notify_after > 0 && took >= notify_after {
+        if conclusion.status != TurnStatus::Stopped && !self.turn.follow_up && notify_after > 0 && took >= notify_after
+        {
             let mention = route.outlet.adapter().mention(&self.turn.asker_id);
             route.notify(wording::finished_notice(&mention)).await?;
         }
@@ -287,12 +312,14 @@ impl Turn {
         if let Err(error) = read {
             return (error.into(), nothing);
         }
-        let (provider, model) = match services.models.resolve(persona.model.as_deref().unwrap_or_default()) {
+        let wanted = persona.model.as_deref().unwrap_or_default();
+        let (provider, model) = match services.models.resolve(wanted) {
             Ok(found) => found,
             Err(lookup) => return (End::Failed(Failure::NoModel(lookup.to_string())), nothing),
         };
-        let vision = services.models.takes_pictures(persona.model.as_deref().unwrap_or_default());
-        dispatch.inherit(&provider, &model);
+        let vision = services.models.takes_pictures(wanted);
+        let reference = services.models.locate(wanted).map(|found| found.to_string()).unwrap_or_default();
+        dispatch.inherit(Chosen { provider: provider.clone(), model: model.clone(), reference });
         let all: Vec<_> = services.tools.iter().cloned().chain(dispatch.tools()).collect();
         let run = Run {
             services: services.clone(),
@@ -311,6 +338,8 @@ impl Turn {
             activity: Activity::Own(progress.clone()),
             stage: self.stage(),
             steering: Some(self.steering(&self.turn.asker_id)),
+            detach: Some(dispatch.detach.clone()),
+            letters: None,
             files: Some(files),
             vision,
             cancel,
@@ -335,6 +364,8 @@ impl Turn {
             turn_id: self.turn.id.clone(),
             epoch: self.session.lease_epoch,
             asker_id: asker_id.to_owned(),
+            control: self.control.clone(),
+            seen: AtomicU64::new(0),
         }
     }
 

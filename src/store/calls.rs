@@ -95,6 +95,11 @@ impl Calls<'_> {
         Ok(read!(self.0, |pool| sqlx::query_as(EVIDENCE).bind(session_id).fetch_all(pool)))
     }
 
+    /// In the order they were started.
+    pub async fn of_session(&self, session_id: &str) -> Result<Vec<CallRow>, StoreError> {
+        Ok(read!(self.0, |pool| sqlx::query_as(OF_SESSION).bind(session_id).fetch_all(pool)))
+    }
+
     pub async fn get(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
         Ok(read!(self.0, |pool| sqlx::query_as(GET).bind(id).fetch_optional(pool)))
     }
@@ -111,6 +116,9 @@ const UNFINISHED: &str = concat!(
     call_columns!(),
     " FROM chat_tool_calls WHERE session_id = $1 AND ended_at IS NULL ORDER BY started_at, id"
 );
+
+const OF_SESSION: &str =
+    concat!("SELECT ", call_columns!(), " FROM chat_tool_calls WHERE session_id = $1 ORDER BY started_at, id");
 
 const GET: &str = concat!("SELECT ", call_columns!(), " FROM chat_tool_calls WHERE id = $1");
 

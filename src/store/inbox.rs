@@ -74,6 +74,27 @@ pub enum Claim {
     Duplicate,
 }
 
+/// The parameters of [`CLAIM`].
+macro_rules! bind_claim {
+    ($query:expr, $id:expr, $new:expr) => {
+        $query
+            .bind($id)
+            .bind(&$new.channel)
+            .bind(&$new.message_key)
+            .bind(&$new.event_id)
+            .bind($new.kind.as_str())
+            .bind(&$new.room)
+            .bind(&$new.thread)
+            .bind(&$new.author_id)
+            .bind($crate::store::sql::clean_option($new.author_name.as_ref()))
+            .bind($crate::store::sql::clean(&$new.text))
+            .bind($crate::store::sql::clean(&$new.payload))
+            .bind($new.sent_at)
+            .bind($new.received_at)
+    };
+}
+pub(super) use bind_claim;
+
 #[derive(Clone, Copy, Debug)]
 pub struct Inbox<'a>(pub(super) &'a Store);
 
@@ -85,21 +106,7 @@ impl Inbox<'_> {
             return Err(StoreError::Broken("an overheard message is not claimed".to_owned()));
         }
         let id = new_id(new.received_at);
-        let inserted = write!(self.0, |pool| sqlx::query(CLAIM)
-            .bind(&id)
-            .bind(&new.channel)
-            .bind(&new.message_key)
-            .bind(&new.event_id)
-            .bind(new.kind.as_str())
-            .bind(&new.room)
-            .bind(&new.thread)
-            .bind(&new.author_id)
-            .bind(clean_option(new.author_name.as_ref()))
-            .bind(clean(&new.text))
-            .bind(clean(&new.payload))
-            .bind(new.sent_at)
-            .bind(new.received_at)
-            .execute(pool));
+        let inserted = write!(self.0, |pool| bind_claim!(sqlx::query(CLAIM), &id, new).execute(pool));
         Ok(if inserted == 1 { Claim::Taken { id } } else { Claim::Duplicate })
     }
 
@@ -237,7 +244,7 @@ impl Inbox<'_> {
     }
 }
 
-const CLAIM: &str = "
+pub(super) const CLAIM: &str = "
     INSERT INTO inbox (id, channel, message_key, event_id, kind, state, room, thread, author_id, author_name, text,
                        payload, sent_at, received_at)
     VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $13)

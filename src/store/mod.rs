@@ -36,7 +36,7 @@ pub use self::{
     inbox::{Claim, Inbox, InboxKind, InboxRow, InboxState, NewInbox},
     messages::{MessageRow, Messages, NewMessage},
     notes::{KeepNote, NewNote, Notes},
-    sessions::{NewWorker, SessionKind, SessionRow, SessionStatus, Sessions},
+    sessions::{NewWorker, SessionKind, SessionRow, SessionStatus, Sessions, WorkerEnd},
     tally::Tally,
     turn_open::{OpenTurn, OpenedTurn},
     turns::{Resumed, Totals, TurnRow, TurnStatus, Turns},

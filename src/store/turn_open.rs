@@ -31,6 +31,8 @@ pub struct OpenTurn {
     /// All of them must still wait, or nothing happens.
     pub inbox_ids: Vec<String>,
     pub overheard_ids: Vec<String>,
+    /// Nobody waits for it: it has no placeholder, and its answer is a new message.
+    pub follow_up: bool,
     /// Of the placeholder, which is intended here and sent afterwards.
     pub delivery_id: String,
 }
@@ -93,6 +95,7 @@ impl Turns<'_> {
                 .bind(&open.asker_id)
                 .bind(clean_option(open.asker_name.as_ref()))
                 .bind(open.now_ms)
+                .bind(open.follow_up)
                 .fetch_one(&mut *tx)
                 .await?;
             let first = session.next_seq - messages;
@@ -146,8 +149,8 @@ const CREATE: &str = concat!(
 );
 
 const INSERT: &str = concat!(
-    "INSERT INTO turns (id, session_id, asker_id, asker_name, status, attempts, opened_at)
-    VALUES ($1, $2, $3, $4, 'running', 1, $5)
+    "INSERT INTO turns (id, session_id, asker_id, asker_name, status, attempts, opened_at, follow_up)
+    VALUES ($1, $2, $3, $4, 'running', 1, $5, $6)
     RETURNING ",
     turn_columns!()
 );

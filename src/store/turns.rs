@@ -40,6 +40,8 @@ row! {
         pub input_tokens: i64,
         pub cached_tokens: i64,
         pub output_tokens: i64,
+        /// Opened by a worker's report; its answer is posted once, when it is ready.
+        pub follow_up: bool,
         pub opened_at: i64,
         pub closed_at: Option<i64>,
     }

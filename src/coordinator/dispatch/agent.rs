@@ -1,30 +1,32 @@
-//! `AgentTool`: a worker, which is one run of a persona with its own transcript, tools and limits. It sees nothing of the
-//! thread but the prompt it is given; its last message is its report, handed over unchanged.
+//! `AgentTool`: sends a worker, which is one run of a persona with its own transcript, tools and limits. It sees nothing of
+//! the thread but the prompt it is given; its last message is its report, handed over unchanged.
 
 use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
+use serde_json::{Map, Value};
 
 use super::{
     super::{
-        Services,
-        run::{Activity, End, Failure, Run},
+        crew::{Errand, Hired, Member},
         steer::user_row,
-        view::LineState,
     },
-    Dispatch, Worker,
+    Chosen, Dispatch, Report, broken,
+    wait::{self, Bond},
+    worker::{Line, Worker},
 };
 use crate::{
     persona::{self, Persona},
-    store::{NewWorker, SessionStatus},
-    tools::{Class, Found, Tool, ToolContext, ToolError, ToolOutput},
-    wording::Limit,
+    store::{NewWorker, Totals},
+    tools::{Class, Tool, ToolContext, ToolError, ToolOutput},
 };
 
 /// What the call has on top: the worker's last answer without tools.
-const GRACE: Duration = Duration::from_secs(180);
+pub(super) const GRACE: Duration = Duration::from_secs(180);
+
+const UNDER_WAY: &str = "The same task was under way already and was waited for; nothing was done twice.";
+const JUST_DONE: &str = "The same task was done a moment ago; this is its report. Nothing was done again.";
 
 pub(in super::super) struct AgentTool(pub Arc<Dispatch>);
 
@@ -38,13 +40,12 @@ pub(in super::super) struct Args {
     /// Everything the specialist needs, since it sees nothing of this thread: the asker's words, ids, values with their
     /// times, what is known, what you want back.
     prompt: String,
-}
-
-/// A worker's end, as the runtime knows it.
-struct Report {
-    status: &'static str,
-    reason: Option<&'static str>,
-    text: String,
+    /// True: don't wait. The report comes back to this thread by itself. Absent: as the persona says.
+    #[serde(default)]
+    background: Option<bool>,
+    /// Values for the persona's opening, such as `incident_id`.
+    #[serde(default)]
+    context: Option<Map<String, Value>>,
 }
 
 impl Tool for AgentTool {
@@ -71,160 +72,148 @@ impl Tool for AgentTool {
 
     async fn call(&self, args: Args, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let dispatch = &self.0;
-        let personas = &dispatch.personas;
-        let Some(persona) = personas.spawnable(&args.subagent_type).cloned() else {
+        let Some(persona) = dispatch.personas.spawnable(&args.subagent_type).cloned() else {
             return Err(ToolError::TellModel(format!(
                 "There is no specialist {:?}. Specialists: {}.",
                 args.subagent_type,
-                personas.names().join(", ")
+                dispatch.personas.names().join(", ")
             )));
         };
         if args.prompt.trim().is_empty() {
             return Err(ToolError::TellModel("The prompt is empty. The specialist sees nothing else.".into()));
         }
-        // The task belongs to the conversation; this call only waits for it. A call that ends early ends its worker, and
-        // a worker that is stopped still lets its call return.
-        let cancel = context.cancel.child_token();
-        let _worker = cancel.clone().drop_guard();
-        let task = dispatch.tasks.spawn(work(dispatch.clone(), persona, args, context.call_id.clone(), cancel));
-        task.await.map_err(|error| ToolError::Broken(format!("the specialist broke: {error}")))?
+        let background = args.background.unwrap_or(persona.background);
+        let chosen = dispatch.choose(&persona)?;
+        let errand = Errand::new(&dispatch.session_id, &persona.name, &args.prompt);
+        let member = Arc::new(Member::new(uuid::Uuid::now_v7().to_string(), persona.name.clone(), errand));
+        if let Hired::Same(same) = dispatch.router.crew().hire(&member, dispatch.services.now()) {
+            return dispatch.share(&same, background).await;
+        }
+        let sent = dispatch.send(&member, persona, chosen, &args, background, &context.call_id).await;
+        if let Err(error) = sent {
+            // Nobody may wait for a worker that never began.
+            let report = Report::failed("store", &error.to_string());
+            member.end(super::super::crew::Ended { report, totals: Totals::default(), at: dispatch.services.now() });
+            return Err(error);
+        }
+        if background {
+            return Ok(wait::in_background(&member));
+        }
+        // A call that ends early ends its worker, and a worker that is stopped still lets its call return.
+        dispatch.report_of(&member, Bond::Mine(member.kill.clone().drop_guard())).await
     }
 }
 
-async fn work(
-    dispatch: Arc<Dispatch>,
-    persona: Arc<Persona>,
-    args: Args,
-    call_id: String,
-    cancel: CancellationToken,
-) -> Result<ToolOutput, ToolError> {
-    let services = dispatch.services.clone();
-    let stopped = || ToolError::TellModel("Stopped before it began.".into());
-    let slots = async { (dispatch.slots.acquire().await, services.slots.workers.acquire().await) };
-    let _slots = tokio::select! {
-        slots = slots => slots,
-        () = cancel.cancelled() => return Err(stopped()),
-    };
-    let (provider, model) = match (&persona.model, dispatch.model.get()) {
-        (None, Some(own)) => own.clone(),
-        (wanted, _) => services
-            .models
-            .resolve(wanted.as_deref().unwrap_or_default())
-            .map_err(|error| ToolError::TellModel(error.to_string()))?,
-    };
-    let (opening, left_out) = opening(&persona, &args.prompt, &dispatch.asker);
-    let task_id = uuid::Uuid::now_v7().to_string();
-    let started = services.now();
-    let broken = |error: crate::store::StoreError| ToolError::Broken(error.to_string());
-    services
-        .store
-        .sessions()
-        .create_worker(&NewWorker {
-            id: task_id.clone(),
-            parent_session_id: dispatch.session_id.clone(),
-            turn_id: dispatch.turn_id.clone(),
+impl Dispatch {
+    /// The persona's model, or the coordinator's where it names none.
+    fn choose(&self, persona: &Persona) -> Result<Chosen, ToolError> {
+        if let (None, Some(own)) = (&persona.model, self.model.get()) {
+            return Ok(own.clone());
+        }
+        let models = &self.services.models;
+        let wanted = persona.model.as_deref().unwrap_or_default();
+        let (provider, model) = models.resolve(wanted).map_err(|error| ToolError::TellModel(error.to_string()))?;
+        let reference = models.locate(wanted).map(|found| found.to_string()).unwrap_or_default();
+        Ok(Chosen { provider, model, reference })
+    }
+
+    /// The same errand once more: its report as it is, or as it will be.
+    async fn share(&self, same: &Arc<Member>, background: bool) -> Result<ToolOutput, ToolError> {
+        if let Some(ended) = same.has_ended() {
+            return Ok(wait::told(same, &ended, Some(JUST_DONE)));
+        }
+        if background {
+            return Ok(wait::running(same, UNDER_WAY));
+        }
+        // Whoever waits gets the report; it must not come by the queue as well.
+        let sessions = self.services.store.sessions();
+        sessions.set_background(&same.task_id, false).await.map_err(broken)?;
+        let output = self.report_of(same, Bond::Shared).await?;
+        Ok(ToolOutput { text: format!("{UNDER_WAY}\n{}", output.text), ..output })
+    }
+
+    /// Writes the worker down and sets it to work.
+    async fn send(
+        &self,
+        member: &Arc<Member>,
+        persona: Arc<Persona>,
+        chosen: Chosen,
+        args: &Args,
+        background: bool,
+        call_id: &str,
+    ) -> Result<(), ToolError> {
+        let (opening, left_out) = self.opening(&persona, args);
+        let new = NewWorker {
+            id: member.task_id.clone(),
+            parent_session_id: self.session_id.clone(),
+            turn_id: self.turn_id.clone(),
             persona: persona.name.clone(),
             title: args.description.clone(),
-            model: Some(model.to_string()),
+            model: Some(chosen.reference.clone()),
+            background,
             first_messages: vec![user_row(None, opening)],
-            now_ms: started,
-        })
-        .await
-        .map_err(broken)?;
-    dispatch
-        .workers()
-        .insert(task_id.clone(), Worker { persona: persona.name.clone(), cancel: cancel.clone(), running: true });
-    let run = Run {
-        services: services.clone(),
-        session_id: task_id.clone(),
-        epoch: None,
-        turn_id: dispatch.turn_id.clone(),
-        evidence_of: dispatch.session_id.clone(),
-        persona: persona.clone(),
-        provider,
-        model,
-        toolbox: Services::toolbox(&persona, &services.tools),
-        invoker: services.invoker(&persona, &dispatch.asker),
-        max_turns: persona.max_turns_or(services.limits.default_max_turns),
-        time_limit: services.limits.worker_timeout,
-        catalog: None,
-        activity: Activity::Worker {
-            progress: dispatch.progress.clone(),
-            key: call_id.clone(),
-            persona: persona.name.clone(),
-        },
-        stage: dispatch.stage.of_task(&task_id),
-        steering: None,
-        files: None,
-        vision: false,
-        cancel,
-    };
-    // The loop that calls this tool runs this loop: without the box the two futures would contain each other.
-    let (end, totals) = Box::pin(run.go()).await;
-    if let Some(worker) = dispatch.workers().get_mut(&task_id) {
-        worker.running = false;
+            now_ms: self.services.now(),
+        };
+        self.services.store.sessions().create_worker(&new).await.map_err(broken)?;
+        let notes = left_out.map(|why| format!("The persona's initial_prompt was left out: {why}."));
+        self.set_to_work(member, persona, chosen, args.description.clone(), call_id, notes.into_iter().collect());
+        Ok(())
     }
-    {
-        let mut spent = dispatch.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        *spent += totals;
+
+    /// Its row and what it is to read are written.
+    pub(super) fn set_to_work(
+        &self,
+        member: &Arc<Member>,
+        persona: Arc<Persona>,
+        Chosen { provider, model, .. }: Chosen,
+        title: String,
+        call_id: &str,
+        notes: Vec<String>,
+    ) {
+        let worker = Worker {
+            router: self.router.clone(),
+            services: self.services.clone(),
+            member: member.clone(),
+            persona,
+            provider,
+            model,
+            conversation: self.conversation.clone(),
+            session_id: self.session_id.clone(),
+            turn_id: self.turn_id.clone(),
+            asker: self.asker(),
+            title,
+            line: Line { progress: self.progress.clone(), key: call_id.to_owned() },
+            stage: self.stage.of_task(&member.task_id),
+            notes,
+        };
+        self.router.crew().spawn(worker.work());
     }
-    let report = report(end);
-    let status = match report.status {
-        "completed" => SessionStatus::Completed,
-        "killed" => SessionStatus::Killed,
-        _ => SessionStatus::Failed,
-    };
-    services.store.sessions().set_status(&task_id, status, services.now()).await.map_err(broken)?;
-    let failed = report.status != "completed";
-    dispatch.progress.end(&call_id, if failed { LineState::Failed } else { LineState::Done });
-    let seconds = (services.now() - started) / 1000;
-    let mut text = wrap(&report, &persona.name, &task_id, seconds);
-    if let Some(why) = left_out {
-        text.push_str(&format!("\nThe persona's initial_prompt was left out: {why}."));
+
+    fn opening(&self, persona: &Persona, args: &Args) -> (String, Option<String>) {
+        let mut context: Map<String, Value> = Map::new();
+        let always = [
+            ("question", self.question.as_str()),
+            ("asker", &self.asker_id),
+            ("channel", self.conversation.channel.as_str()),
+            ("locale", &self.locale),
+        ];
+        context.extend(always.into_iter().map(|(name, value)| (name.to_owned(), value.into())));
+        context.extend(args.context.clone().unwrap_or_default());
+        opening(persona, &args.prompt, &context)
     }
-    Ok(ToolOutput { text, found: Found::Something })
 }
 
 /// The worker's first message: the persona's own opening, then what the coordinator wrote. An opening that can't be filled
 /// is left out as a whole; the second value says why.
-fn opening(persona: &Persona, prompt: &str, asker: &str) -> (String, Option<String>) {
+fn opening(persona: &Persona, prompt: &str, context: &Map<String, Value>) -> (String, Option<String>) {
     let Some(template) = &persona.initial_prompt else { return (prompt.to_owned(), None) };
-    let known = [("question", prompt), ("asker", asker)];
-    let context = known.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-    match persona::render(template, &context) {
+    match persona::render(template, context) {
         Ok(opening) => (format!("{}\n\n{prompt}", opening.trim_end()), None),
         Err(error) => {
             tracing::warn!(persona = %persona.name, %error, "an initial_prompt is left out");
             (prompt.to_owned(), Some(error.to_string()))
         }
     }
-}
-
-fn report(end: End) -> Report {
-    let failed = |reason, text| Report { status: "failed", reason: Some(reason), text };
-    match end {
-        End::Answered { text, limit: None | Some(Limit::Length | Limit::Filtered) } => {
-            Report { status: "completed", reason: None, text }
-        }
-        End::Answered { text, limit: Some(Limit::ModelCalls(_)) } => failed("max_turns", text),
-        End::Answered { text, limit: Some(Limit::Time(_)) } => failed("timeout", text),
-        End::Stopped => Report { status: "killed", reason: Some("stopped"), text: String::new() },
-        End::Failed(Failure::Model(error)) => failed("model", error.to_string()),
-        End::Failed(Failure::Empty) => failed("empty", "The specialist gave no report, twice.".into()),
-        End::Failed(Failure::NoModel(what)) => failed("no_model", what),
-        End::Failed(Failure::Store(error)) => failed("store", error.to_string()),
-        End::Failed(Failure::Interrupted(_)) => failed("interrupted", String::new()),
-    }
-}
-
-/// The report stays as it was written; round it stands what the runtime knows.
-fn wrap(report: &Report, persona: &str, task_id: &str, seconds: i64) -> String {
-    let reason = report.reason.map(|reason| format!(" reason=\"{reason}\"")).unwrap_or_default();
-    format!(
-        "<report persona=\"{persona}\" task_id=\"{task_id}\" status=\"{}\"{reason} seconds=\"{seconds}\">\n{}\n</report>",
-        report.status,
-        super::super::prompt::defuse(report.text.trim_end()),
-    )
 }
 
 #[cfg(test)]
@@ -239,10 +228,17 @@ mod tests {
         persona::parse(persona::Source::Builtin("disk.md"), file.as_bytes()).unwrap().persona
     }
 
+    fn known() -> Map<String, Value> {
+        [("asker", "U0ALICE"), ("question", "is {{ disk }} full?")]
+            .map(|(name, value)| (name.to_owned(), value.into()))
+            .into_iter()
+            .collect()
+    }
+
     #[test]
     fn a_personas_opening_stands_before_the_prompt_and_holds_values_as_data() {
         let persona = with_opening("\"{{.asker}} wants to know: {{ question }}\"");
-        let (text, left_out) = opening(&persona, "is {{ disk }} full?", "U0ALICE");
+        let (text, left_out) = opening(&persona, "is {{ disk }} full?", &known());
         assert_eq!(text, "U0ALICE wants to know: is {{ disk }} full?\n\nis {{ disk }} full?");
         assert_eq!(left_out, None);
     }
@@ -250,7 +246,7 @@ mod tests {
     #[test]
     fn an_opening_that_cannot_be_filled_is_left_out_as_a_whole_and_said_to_be() {
         let persona = with_opening("\"Incident {{.incident_id}}.\"");
-        let (text, left_out) = opening(&persona, "is it full?", "U0ALICE");
+        let (text, left_out) = opening(&persona, "is it full?", &known());
         assert_eq!(text, "is it full?");
         assert!(left_out.is_some_and(|why| why.contains("incident_id")));
     }

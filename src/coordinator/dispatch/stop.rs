@@ -1,12 +1,19 @@
 //! `TaskStop`: ends a specialist's work. Stopping twice, or what has ended, is no error.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::time::timeout;
 
-use super::Dispatch;
-use crate::tools::{Class, Found, Tool, ToolContext, ToolError, ToolOutput};
+use super::{Dispatch, broken};
+use crate::{
+    store::SessionKind,
+    tools::{Class, Found, Tool, ToolContext, ToolError, ToolOutput},
+};
+
+/// How long the call waits to see it end.
+const SEEN_WITHIN: Duration = Duration::from_secs(1);
 
 pub(in super::super) struct TaskStop(pub Arc<Dispatch>);
 
@@ -24,7 +31,9 @@ impl Tool for TaskStop {
     type Args = Args;
 
     fn description(&self) -> String {
-        "Stops a specialist that is at work. Its call returns at once with what is known by then.".into()
+        "Stops a specialist that is at work, also one in the background. A call that waits for it returns at once with \
+         what is known by then; from the background nothing more comes."
+            .into()
     }
 
     fn headline(&self, args: &Args) -> String {
@@ -32,14 +41,24 @@ impl Tool for TaskStop {
     }
 
     async fn call(&self, args: Args, _: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let workers = self.0.workers();
-        let Some(worker) = workers.get(&args.task_id) else {
-            let known: Vec<_> = workers.iter().map(|(id, worker)| format!("{id} ({})", worker.persona)).collect();
-            let known = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
-            return Err(ToolError::TellModel(format!("No task {:?} in this turn. Tasks: {known}.", args.task_id)));
+        let dispatch = &self.0;
+        let said = |text: &str| Ok(ToolOutput { text: text.into(), found: Found::Something });
+        if let Some(member) = dispatch.router.crew().find(&dispatch.session_id, &args.task_id)
+            && member.has_ended().is_none()
+        {
+            member.kill.cancel();
+            return match timeout(SEEN_WITHIN, member.ended()).await {
+                Ok(_) => said("Stopped."),
+                Err(_) => said("Stopping: it ends with the call it is in."),
+            };
+        }
+        let row = dispatch.services.store.sessions().get(&args.task_id).await.map_err(broken)?;
+        let ours = |session: &crate::store::SessionRow| {
+            session.kind == SessionKind::Worker && session.parent_session_id.as_ref() == Some(&dispatch.session_id)
         };
-        worker.cancel.cancel();
-        let text = if worker.running { "Stopping." } else { "It had already ended." };
-        Ok(ToolOutput { text: text.into(), found: Found::Something })
+        match row.filter(ours) {
+            Some(row) => said(&format!("It had already ended: {}.", row.status.as_str())),
+            None => Err(dispatch.no_such_task(&args.task_id).await),
+        }
     }
 }

@@ -81,6 +81,7 @@ fn turn(id: &str) -> OpenTurn {
         messages: vec![],
         inbox_ids: vec![],
         overheard_ids: vec![],
+        follow_up: false,
         delivery_id: format!("{id}-placeholder"),
     }
 }

@@ -193,6 +193,7 @@ fn worker(id: &str, parent: &str) -> NewWorker {
         persona: "metrics".into(),
         title: "look at the error rate".into(),
         model: Some("anthropic/claude".into()),
+        background: false,
         first_messages: vec![message("task"), message("context")],
         now_ms: 3_000,
     }

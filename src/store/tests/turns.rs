@@ -52,6 +52,7 @@ async fn the_first_turn_of_a_thread_creates_its_session(bench: &Bench) {
         model: None,
         status: SessionStatus::Running,
         background: false,
+        attempts: 0,
         next_seq: 3,
         evidence_seq: 0,
         lease_owner: Some("first".into()),
@@ -79,6 +80,7 @@ async fn the_first_turn_of_a_thread_creates_its_session(bench: &Bench) {
         input_tokens: 0,
         cached_tokens: 0,
         output_tokens: 0,
+        follow_up: false,
         opened_at: 2_000,
         closed_at: None,
     };
