@@ -85,6 +85,8 @@ pub(super) struct Route {
     pub conversation: ConversationId,
     /// The message that opened the turn.
     pub question: Option<MessageId>,
+    /// Whom the answer mentions: nobody waits for it, and no placeholder told her.
+    pub to: Option<String>,
     pub session_id: String,
     pub turn_id: String,
     /// A post of this turn may have arrived without our knowing (an earlier process, an answer that never came): look
@@ -257,9 +259,15 @@ impl Route {
     async fn insist(&self, operation: Operation, body: &Body) -> Result<MessageId, Undelivered> {
         let first = self.message(operation.clone(), body.clone(), Urgency::Final);
         match (self.outlet.send(&first).await, body) {
-            (Err(Undelivered::Refused(refusal)), Body::Markdown(text)) if refusal.kind == RefusalKind::Content => {
+            (Err(Undelivered::Refused(refusal)), Body::Markdown(_) | Body::Addressed { .. })
+                if refusal.kind == RefusalKind::Content =>
+            {
                 tracing::warn!(turn.id = %self.turn_id, %refusal, "shown without markup");
-                self.outlet.send(&self.message(operation, Body::Plain(text.clone()), Urgency::Final)).await
+                let plain = match body {
+                    Body::Addressed { to, text } => format!("{to} {text}"),
+                    _ => body.text().to_owned(),
+                };
+                self.outlet.send(&self.message(operation, Body::Plain(plain), Urgency::Final)).await
             }
             (sent, _) => sent,
         }

@@ -143,6 +143,7 @@ impl Turn {
             outlet: channel.outlet.clone(),
             conversation: self.conversation.clone(),
             question: self.said.first().map(|said| said.message.clone()),
+            to: self.turn.follow_up.then(|| channel.outlet.adapter().mention(&self.turn.asker_id)),
             session_id: self.session.id.clone(),
             turn_id: self.turn.id.clone(),
             unsure: Arc::new(AtomicBool::new(self.resumed)),

@@ -13,6 +13,7 @@ mod asides;
 mod asked;
 mod codes;
 mod context;
+mod dispatch;
 mod events_api;
 mod evidence;
 mod feishu;

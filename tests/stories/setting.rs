@@ -110,6 +110,15 @@ impl Setting {
         self
     }
 
+    /// One that nobody waits for.
+    pub(crate) fn background_persona(self, name: &str, tools: &str) -> Self {
+        let mut setting = self.persona(name, tools, 5);
+        for (_, text) in &mut setting.personas {
+            *text = text.replace("permission_mode", "background: true\npermission_mode");
+        }
+        setting
+    }
+
     /// A model that takes pictures.
     pub(crate) fn seeing(mut self) -> Self {
         self.vision = "vision = [\"story\"]";

@@ -31,6 +31,9 @@ pub enum Operation {
 pub enum Body {
     /// CommonMark, as a model writes it. Fits [`crate::Features::limits`] after rendering; longer text was split before.
     Markdown(String),
+    /// The same behind a mention of the person it is for, who is told of it: `to` is a token of
+    /// [`crate::ChannelAdapter::mention`].
+    Addressed { to: String, text: String },
     /// Shown as it is: our own sentences and errors, which must never fail to parse.
     Plain(String),
     /// A question of ours with a button for each choice. An edit keeps or replaces them; any other body removes them.
@@ -42,7 +45,7 @@ pub enum Body {
 impl Body {
     pub fn text(&self) -> &str {
         match self {
-            Self::Markdown(text) | Self::Plain(text) => text,
+            Self::Markdown(text) | Self::Addressed { text, .. } | Self::Plain(text) => text,
             Self::Ask(ask) => &ask.text,
             Self::File(file) => &file.comment,
         }

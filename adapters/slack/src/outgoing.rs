@@ -44,6 +44,7 @@ impl Content {
         }
         let blocks = match body {
             Body::Markdown(markdown) => render::blocks(markdown),
+            Body::Addressed { to, text } => render::addressed(to, text),
             Body::Ask(ask) => Some(render::with_choices(ask)),
             Body::Plain(_) | Body::File(_) => None,
         };

@@ -58,7 +58,7 @@ impl Content {
         }
         let keyboard = match body {
             Body::Ask(ask) => keyboard::of(ask)?,
-            Body::Markdown(_) | Body::Plain(_) | Body::File(_) => None,
+            Body::Markdown(_) | Body::Addressed { .. } | Body::Plain(_) | Body::File(_) => None,
         };
         Ok(Self { html, keyboard })
     }

@@ -64,18 +64,25 @@ impl Route {
     }
 
     fn cut(&self, answer: &Body) -> Vec<Part> {
-        let whole = |body| Part { body, halvings: 0 };
-        match answer {
-            Body::Plain(_) | Body::Ask(_) | Body::File(_) => vec![whole(answer.clone())],
-            Body::Markdown(text) => {
-                let parts = self.split(&for_people(text), &self.outlet.features().limits);
-                // Nothing in it was for people.
-                if parts.is_empty() {
-                    vec![whole(Body::Plain(wording::no_answer()))]
-                } else {
-                    parts.into_iter().map(whole).collect()
-                }
-            }
+        let mut parts = match answer {
+            Body::Markdown(text) => self.split(&for_people(text), &self.outlet.features().limits),
+            _ => vec![answer.clone()],
+        };
+        // Nothing in it was for people.
+        if parts.is_empty() {
+            parts.push(Body::Plain(wording::no_answer()));
+        }
+        let mut parts = parts.into_iter();
+        let first = parts.next().map(|first| self.addressed(first));
+        first.into_iter().chain(parts).map(|body| Part { body, halvings: 0 }).collect()
+    }
+
+    /// The first message names the person it is for, where nothing else tells her of it.
+    fn addressed(&self, body: Body) -> Body {
+        match (&self.to, body) {
+            (Some(to), Body::Markdown(text)) => Body::Addressed { to: to.clone(), text },
+            (Some(to), Body::Plain(text)) => Body::Plain(format!("{to} {text}")),
+            (_, body) => body,
         }
     }
 
@@ -86,7 +93,7 @@ impl Route {
         let limits = &self.outlet.features().limits;
         let parts = split_within(&for_people(text), limits, |part| self.measure(with_notice(part)));
         let first = parts.first().map_or("", String::as_str);
-        Part { body: Body::Markdown(with_notice(first)), halvings: 0 }
+        Part { body: self.addressed(Body::Markdown(with_notice(first))), halvings: 0 }
     }
 
     fn split(&self, text: &str, limits: &Limits) -> Vec<Body> {
@@ -94,11 +101,12 @@ impl Route {
     }
 
     fn measure(&self, markdown: String) -> Size {
-        self.outlet.adapter().measure(&Body::Markdown(markdown))
+        // Any part may be the first.
+        self.outlet.adapter().measure(&self.addressed(Body::Markdown(markdown)))
     }
 
     fn halve(&self, part: &Part) -> Option<Vec<Part>> {
-        let Body::Markdown(text) = &part.body else { return None };
+        let (Body::Markdown(text) | Body::Addressed { text, .. }) = &part.body else { return None };
         let halvings = part.halvings + 1;
         if halvings > HALVINGS {
             return None;
@@ -107,7 +115,13 @@ impl Route {
         let size = self.outlet.adapter().measure(&part.body);
         let half = Limits { text: size.text.min(limits.text), ..limits }.halved();
         let halves = self.split(text, &half);
-        (halves.len() <= MOST_HALVES).then(|| halves.into_iter().map(|body| Part { body, halvings }).collect())
+        if halves.len() > MOST_HALVES {
+            return None;
+        }
+        let is_first = matches!(part.body, Body::Addressed { .. });
+        let body = |(at, body)| if is_first && at == 0 { self.addressed(body) } else { body };
+        let halves = halves.into_iter().enumerate().map(body);
+        Some(halves.map(|body| Part { body, halvings }).collect())
     }
 
     /// What a platform takes in no form gives way to a sentence of ours: nobody should wait for nothing.

@@ -69,6 +69,7 @@ impl Bench {
             outlet: self.services.channels[&at.channel].outlet.clone(),
             conversation: at,
             question: None,
+            to: None,
             session_id: self.session_id.clone(),
             turn_id: "t1".into(),
             unsure: Arc::new(AtomicBool::new(false)),

@@ -22,8 +22,15 @@ const SUMMARY_CHARS: usize = 80;
 const LONGEST_LANGUAGE: usize = 32;
 
 pub(super) fn of(blocks: &[Block]) -> (Value, usize) {
+    beginning_with(String::new(), blocks)
+}
+
+pub(super) fn addressed(to: &str, blocks: &[Block]) -> (Value, usize) {
+    beginning_with(line(to), blocks)
+}
+
+fn beginning_with(mut markdown: String, blocks: &[Block]) -> (Value, usize) {
     let mut elements = Vec::new();
-    let mut markdown = String::new();
     let mut tables = 0;
     for piece in flow::pieces(blocks, Dialect::Card) {
         match piece {
@@ -41,16 +48,17 @@ pub(super) fn of(blocks: &[Block]) -> (Value, usize) {
     card(elements, &summary(blocks))
 }
 
+fn line(line: &str) -> String {
+    let pieces = escape::pieces(line).into_iter().enumerate().map(|(n, piece)| match piece {
+        escape::Piece::Words(words) => Dialect::Card.prose(words, n == 0),
+        escape::Piece::Person(id) => format!("<at id={id}></at>"),
+    });
+    pieces.collect()
+}
+
 /// Nothing in it is markup but our own mentions.
 pub(super) fn plain(text: &str) -> (Value, usize) {
     let text = text.trim();
-    let line = |line: &str| -> String {
-        let pieces = escape::pieces(line).into_iter().enumerate().map(|(n, piece)| match piece {
-            escape::Piece::Words(words) => Dialect::Card.prose(words, n == 0),
-            escape::Piece::Person(id) => format!("<at id={id}></at>"),
-        });
-        pieces.collect()
-    };
     let mut elements = Vec::new();
     let mut markdown = text.lines().map(line).collect::<Vec<_>>().join("<br>");
     flush(&mut markdown, &mut elements);

@@ -53,6 +53,7 @@ impl Content {
     pub(crate) fn of(body: &Body, form: Form) -> Self {
         match body {
             Body::Markdown(text) => Self::markdown(text, form),
+            Body::Addressed { to, text } => Self::addressed(to, text, form),
             Body::Plain(text) => Self::plain(text, form),
             Body::Ask(ask) => Self::markdown(&ask.text, form),
             Body::File(file) => Self::plain(&file.comment, form),
@@ -66,6 +67,18 @@ impl Content {
             Form::Post => Self::new(form, post::of(&blocks::parse(&text))),
             Form::Card => Self::new(form, card::of(&blocks::parse(&text))),
             Form::Text => Self::new(form, one_text(&escape::text(&text))),
+        }
+    }
+
+    /// A model's text behind a mention of ours.
+    fn addressed(to: &str, text: &str, form: Form) -> Self {
+        let text = escape::without_tokens(&printable(text));
+        match form {
+            Form::Post => Self::new(form, post::addressed(to, &blocks::parse(&text))),
+            Form::Card => Self::new(form, card::addressed(to, &blocks::parse(&text))),
+            Form::Text => {
+                Self::new(form, one_text(&format!("{} {}", escape::text_with_mentions(to), escape::text(&text))))
+            }
         }
     }
 

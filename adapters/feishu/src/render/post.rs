@@ -9,29 +9,37 @@ use super::{
 };
 
 pub(super) fn of(blocks: &[Block]) -> (Value, usize) {
-    let nodes: Vec<Value> = flow::pieces(blocks, Dialect::Post)
-        .iter()
-        .map(|piece| match piece {
-            Piece::Markdown(text) => json!({"tag": "md", "text": text}),
-            Piece::Code { info, text } => code(language(info), text),
-            // Posts have shown tables as nothing at all.
-            Piece::Table(table) => code(None, &blocks::aligned(table)),
-        })
-        .collect();
-    post(nodes.into_iter().map(|node| vec![node]).collect())
+    post(paragraphs(blocks))
+}
+
+/// Markdown stands alone in its paragraph, so the mention has one of its own.
+pub(super) fn addressed(to: &str, blocks: &[Block]) -> (Value, usize) {
+    post([line(to)].into_iter().chain(paragraphs(blocks)).collect())
+}
+
+fn paragraphs(blocks: &[Block]) -> Vec<Vec<Value>> {
+    let pieces = flow::pieces(blocks, Dialect::Post);
+    let nodes = pieces.iter().map(|piece| match piece {
+        Piece::Markdown(text) => json!({"tag": "md", "text": text}),
+        Piece::Code { info, text } => code(language(info), text),
+        // Posts have shown tables as nothing at all.
+        Piece::Table(table) => code(None, &blocks::aligned(table)),
+    });
+    nodes.map(|node| vec![node]).collect()
 }
 
 /// One paragraph for each line. Nothing in it is markup.
 pub(super) fn plain(text: &str) -> (Value, usize) {
-    let line = |line: &str| -> Vec<Value> {
-        let nodes = escape::pieces(line).into_iter().map(|piece| match piece {
-            escape::Piece::Words(words) => json!({"tag": "text", "text": escape::without_mentions(words)}),
-            escape::Piece::Person(id) => json!({"tag": "at", "user_id": id}),
-        });
-        nodes.collect()
-    };
     let text = text.trim();
     post(if text.is_empty() { Vec::new() } else { text.lines().map(line).collect() })
+}
+
+fn line(line: &str) -> Vec<Value> {
+    let nodes = escape::pieces(line).into_iter().map(|piece| match piece {
+        escape::Piece::Words(words) => json!({"tag": "text", "text": escape::without_mentions(words)}),
+        escape::Piece::Person(id) => json!({"tag": "at", "user_id": id}),
+    });
+    nodes.collect()
 }
 
 fn post(paragraphs: Vec<Vec<Value>>) -> (Value, usize) {

@@ -40,6 +40,15 @@ pub(crate) fn blocks(markdown: &str) -> Option<Value> {
     fits.then_some(Value::Array(blocks))
 }
 
+/// A mention before the first words.
+pub(crate) fn addressed(to: &str, markdown: &str) -> Option<Value> {
+    let mut blocks = blocks(markdown)?;
+    let first = blocks.pointer_mut("/0/text/text")?;
+    let text = format!("{} {}", super::plain(to), first.as_str()?);
+    *first = json!(text);
+    Some(blocks)
+}
+
 /// A question with its buttons. Where the text has no form as blocks, it is shortened to one section.
 pub(crate) fn with_choices(ask: &Ask) -> Value {
     let mut blocks = match blocks(&ask.text) {

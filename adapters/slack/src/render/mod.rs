@@ -11,7 +11,7 @@ use watchfloor_channel::{
     text::{blocks::parse, printable},
 };
 
-pub(crate) use blocks::{blocks, with_choices};
+pub(crate) use blocks::{addressed, blocks, with_choices};
 pub(crate) use escape::mention;
 
 /// A model's text in Slack's markup.
@@ -26,6 +26,7 @@ struct Rendered {
 pub(crate) fn body(body: &Body) -> String {
     match body {
         Body::Markdown(text) => markdown(text),
+        Body::Addressed { to, text } => format!("{} {}", plain(to), markdown(text)),
         Body::Ask(ask) => markdown(&ask.text),
         Body::Plain(text) => plain(text),
         Body::File(file) => plain(&file.comment),

@@ -30,6 +30,7 @@ impl Html {
 pub(crate) fn body(body: &Body) -> Html {
     match body {
         Body::Markdown(text) => markdown(text),
+        Body::Addressed { to, text } => Html(format!("{} {}", plain(to).0, markdown(text).0)),
         Body::Plain(text) => plain(text),
         Body::Ask(ask) => markdown(&ask.text),
         Body::File(file) => plain(&file.comment),
