@@ -15,12 +15,17 @@ const NO_RESULT: &str = "No result: the call was interrupted. Call again if you 
 /// down, and shown before it: the question comes last.
 pub(super) const THREAD: &str = "thread";
 
+/// Kind of the row that holds what a worker was told while it worked. It may be written before the results of calls that run,
+/// and is shown behind them.
+pub(super) const LETTER: &str = "letter";
+
 /// Rows of `chat_messages` in order, each as its kind and body. A row that can't be read is left out: better a gap than a
 /// conversation that can never go on.
 pub(super) fn parse<'a>(rows: impl Iterator<Item = (&'a str, &'a str)> + Clone, gallery: &Gallery) -> Vec<Message> {
     let is_thread = |(kind, _): &(&str, &str)| *kind == THREAD;
     let thread_first = rows.clone().filter(is_thread).chain(rows.filter(|row| !is_thread(row)));
-    thread_first
+    behind_results(thread_first)
+        .into_iter()
         .filter_map(|(_, body)| match gallery.read(body) {
             Ok(message) => Some(message),
             Err(error) => {
@@ -29,6 +34,22 @@ pub(super) fn parse<'a>(rows: impl Iterator<Item = (&'a str, &'a str)> + Clone, 
             }
         })
         .collect()
+}
+
+fn behind_results<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
+    let (mut ordered, mut letters) = (Vec::new(), Vec::new());
+    for row in rows {
+        match row {
+            (LETTER, _) => letters.push(row),
+            ("tool", _) => ordered.push(row),
+            _ => {
+                ordered.append(&mut letters);
+                ordered.push(row);
+            }
+        }
+    }
+    ordered.append(&mut letters);
+    ordered
 }
 
 /// Pairs calls and results.
@@ -44,19 +65,12 @@ pub(super) fn pair(rows: Vec<Message>) -> Vec<Message> {
             continue;
         };
         let mut results: HashMap<String, String> = HashMap::new();
-        // What was said to a worker while its calls ran stands behind their results.
-        let mut said = Vec::new();
-        while let Some(Message::Tool { .. } | Message::User { .. }) = rows.peek() {
-            match rows.next() {
-                Some(Message::Tool { call_id, text, .. }) => {
-                    results.entry(call_id).or_insert(text);
-                }
-                Some(user) => said.push(user),
-                None => break,
+        while let Some(Message::Tool { .. }) = rows.peek() {
+            if let Some(Message::Tool { call_id, text, .. }) = rows.next() {
+                results.entry(call_id).or_insert(text);
             }
         }
         if text.is_empty() && calls.is_empty() {
-            paired.extend(said);
             continue;
         }
         let answers: Vec<_> = calls
@@ -69,7 +83,6 @@ pub(super) fn pair(rows: Vec<Message>) -> Vec<Message> {
             .collect();
         paired.push(Message::Assistant { text, reasoning, calls });
         paired.extend(answers);
-        paired.extend(said);
     }
     paired
 }
@@ -125,17 +138,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_while_calls_ran_stands_behind_their_results() {
-        let rows = vec![asks(&["a", "b"]), result("a", "1"), user("look at /srv too"), result("b", "2"), asks(&["c"])];
-        let paired = [
-            asks(&["a", "b"]),
-            result("a", "1"),
-            result("b", "2"),
-            user("look at /srv too"),
-            asks(&["c"]),
-            result("c", NO_RESULT),
+    fn what_a_worker_was_told_while_its_calls_ran_stands_behind_their_results() {
+        let rows = [
+            ("assistant", "1"),
+            (LETTER, "2"),
+            ("tool", "3"),
+            ("tool", "4"),
+            (LETTER, "5"),
+            ("assistant", "6"),
+            (LETTER, "7"),
         ];
-        assert_eq!(pair(rows), paired);
+        let order: Vec<_> = behind_results(rows.into_iter()).into_iter().map(|(_, body)| body).collect();
+        assert_eq!(order, ["1", "3", "4", "2", "5", "6", "7"]);
     }
 
     #[test]

@@ -70,7 +70,8 @@ async fn the_asker_is_heard_while_a_specialist_works_and_its_report_comes_later(
     stage.slack.wait_for_text(&placeholder.ts, |text| text.starts_with("The disk is fine")).await;
     let request = newest(&stage);
     assert_eq!(asked::roles(&request), ["system", "user", "assistant", "tool", "user"]);
-    let result: Value = serde_json::from_str(&asked::results(&request)[0]).unwrap();
+    let result = asked::results(&request).remove(0);
+    let result: Value = serde_json::from_str(result.lines().nth(1).unwrap()).unwrap();
     assert_eq!((result["status"].as_str(), result["persona"].as_str()), (Some("running"), Some("looker")));
     assert_eq!(asked::words(&asked::said(&request)[1]), "and the disk?");
     assert_eq!(statuses(&stage, &thread).await, [SessionStatus::Running]);
@@ -117,6 +118,8 @@ async fn a_report_that_comes_while_the_turn_runs_is_read_at_its_next_step() {
         coordinator(Rule::call("AgentTool", send("How full?")), 0),
         coordinator(Rule::call("get_active_incidents", json!({})), 1),
         coordinator(Rule::reply("The pool is full, and nothing else."), 2),
+        // If the report comes after the last step.
+        coordinator(Rule::reply("As I said."), 3),
     ])
     .await;
     // The call after the detachment waits for its source like the specialist's.
@@ -143,7 +146,8 @@ async fn a_specialist_that_goes_on_can_be_stopped_by_its_id() {
     stage.say_in(&thread, ALICE, "forget the pool").await;
     assert_eq!(stage.answer().await, "Stopped looking.");
     let results = asked::results(&newest(&stage));
-    assert_eq!(results[1..], ["Stopped.", "It had already ended: killed."], "{results:?}");
+    let ended = ["\nStopped.\n", "\nIt had already ended: killed.\n"];
+    assert!(results[1..].iter().zip(ended).all(|(result, text)| result.contains(text)), "{results:?}");
     assert_eq!(statuses(&stage, &thread).await, [SessionStatus::Killed]);
     stage.telemetry.wait_for_waiting(0).await;
     assert_eq!((stage.shown(&thread).len(), stage.tally().await.turns), (1, 1));

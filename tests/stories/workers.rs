@@ -155,13 +155,18 @@ async fn the_list_of_specialists_is_a_reminder_for_the_coordinator_and_never_sto
 async fn b029_the_answer_from_a_workers_report_stays_in_the_thread() {
     let rules = [
         coordinator(Rule::calls([send("reviewer", "Is it the pool?")]), 0),
-        coordinator(Rule::reply("It is."), 1),
+        coordinator(Rule::reply("The reviewer looks at it."), 1),
+        coordinator(Rule::reply("It is."), 2),
         Rule::reply("Yes.").when_persona("reviewer"),
     ];
     let stage = Stage::with(rules).await;
     let parent = stage.slack.say(ALICE, crate::stage::ROOM, "checkout is slow").await;
     stage.ask_in(&parent, ALICE, "is it the pool?").await;
-    assert_eq!(stage.answer().await, "It is.");
+    // The reviewer works in the background: nobody waits for it.
+    stage.placeholder().await;
+    stage.placeholder().await;
+    stage.idle().await;
+    assert_eq!(stage.shown(&parent), ["The reviewer looks at it.", "<@U0ALICE> It is."]);
     let posts = stage.slack.calls("chat.postMessage");
     assert!(posts.iter().all(|call| call.args["thread_ts"] == parent.as_str()), "{posts:#?}");
     stage.done().await;
@@ -196,7 +201,10 @@ async fn workers_beyond_the_limit_wait_for_those_before_them() {
     let thread = stage.ask(ALICE, "what is it?").await;
     stage.telemetry.wait_for_waiting(1).await;
     let session = stage.session(&thread).await.unwrap();
-    assert_eq!(stage.app.store.sessions().running_workers(&session.id).await.unwrap().len(), 1);
+    let workers = stage.app.store.sessions().running_workers(&session.id).await.unwrap();
+    let mut statuses: Vec<_> = workers.iter().map(|worker| worker.status.as_str()).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, ["pending", "running"]);
     stage.telemetry.release();
     assert_eq!(stage.answer().await, "Both bad.");
     assert_eq!(stage.tally().await.workers, ["looker", "looker"]);

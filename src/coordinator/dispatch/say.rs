@@ -13,6 +13,7 @@ use super::{
         events::Event,
         prompt,
         steer::user_row,
+        transcript::LETTER,
     },
     Chosen, Dispatch,
     agent::GRACE,
@@ -20,7 +21,7 @@ use super::{
     wait::Bond,
 };
 use crate::{
-    store::{SessionKind, SessionRow},
+    store::{NewMessage, SessionKind, SessionRow},
     tools::{Class, Found, Tool, ToolContext, ToolError, ToolOutput},
 };
 
@@ -102,7 +103,8 @@ impl Dispatch {
             return Err(self.no_such_task(task_id).await);
         };
         // Written before anybody reads it: a restart loses no word.
-        let letter = vec![user_row(None, prompt::from_coordinator(message))];
+        let letter = user_row(None, prompt::from_coordinator(message));
+        let letter = vec![NewMessage { kind: LETTER.to_owned(), ..letter }];
         let messages = self.services.store.messages();
         messages.append(task_id, &self.turn_id, None, letter, self.services.now()).await.map_err(broken)?;
         let at_work = self.router.crew().find(&self.session_id, task_id).filter(|member| member.letters.ring());

@@ -138,7 +138,7 @@ async fn a_worker_lives_where_its_parent_does(bench: &Bench) {
         kind: SessionKind::Worker,
         title: "look at the error rate".into(),
         model: Some("anthropic/claude".into()),
-        status: SessionStatus::Running,
+        status: SessionStatus::Pending,
         next_seq: 3,
         lease_owner: None,
         lease_epoch: 0,
