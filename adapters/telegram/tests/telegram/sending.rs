@@ -3,7 +3,7 @@
 use serde_json::json;
 use watchfloor_channel::{
     Ask, Body, ChannelAdapter, Choice, DeliveryKey, MessageId, Operation, RefusalKind, SendError, Sign, Tone,
-    text::{Length, Size, split_within},
+    text::{Size, split_within},
 };
 use watchfloor_sim::{
     long_answers,
@@ -238,7 +238,7 @@ async fn our_own_sentence_mentions_a_person_and_a_models_text_never_does() {
 async fn a_text_is_measured_as_telegram_counts_it_and_every_limit_counts() {
     let bot = bot().await;
     let measure = |text: &str| bot.adapter.measure(&markdown(text));
-    let size = |text: usize, bytes, marks| Size { text: Length::new(text), bytes, marks };
+    let size = |text: usize, bytes, marks| Size { text: bot.adapter.features().limits.length(text), bytes, marks };
     assert_eq!(measure("**a < b**"), size(5, "<b>a &lt; b</b>".len(), 0));
     assert_eq!(measure(&"🔥".repeat(2_000)), size(4_000, 8_000, 0));
     // 101 pieces of code are short, and more than a message can hold.
