@@ -130,7 +130,11 @@ impl Size {
     /// Where either may be sent.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        Self { text: self.text.or_more(other.text), bytes: self.bytes.max(other.bytes), marks: self.marks.max(other.marks) }
+        Self {
+            text: self.text.or_more(other.text),
+            bytes: self.bytes.max(other.bytes),
+            marks: self.marks.max(other.marks),
+        }
     }
 }
 

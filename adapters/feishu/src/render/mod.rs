@@ -16,8 +16,7 @@ pub(crate) use escape::mention;
 
 /// Feishu takes 30 KB of a post or a card and counts style tags in, so we stay below. Nothing else limits the length. It is the
 /// same in every form, since a room may turn from one to the other.
-pub(crate) const LIMITS: Limits =
-    Limits { text: TextUnit::Bytes.length(28_000), bytes: 28_000, marks: 200 };
+pub(crate) const LIMITS: Limits = Limits { text: TextUnit::Bytes.length(28_000), bytes: 28_000, marks: 200 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {

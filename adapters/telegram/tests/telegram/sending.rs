@@ -264,3 +264,26 @@ async fn a_long_answer_goes_out_in_parts_that_fit_and_loses_nothing() {
         assert_eq!(bot.telegram.complaints(), Vec::<String>::new(), "{}", answer.name);
     }
 }
+
+/// Telegram takes the white space off the beginning of a message, whatever style it has.
+#[tokio::test]
+async fn a_part_that_begins_inside_code_keeps_its_indentation_with_markup_and_without() {
+    let bot = bot().await;
+    let lines: Vec<_> = (0..200).map(|n| format!("    indented: {n} {}", "x".repeat(60))).collect();
+    let answer = format!("```yaml\n{}\n```", lines.join("\n"));
+    let parts = split_within(&answer, &bot.adapter.features().limits, |part| bot.adapter.measure(&markdown(part)));
+    assert!(parts.len() > 2, "{}", parts.len());
+    for refused in [false, true] {
+        let mut shown = Vec::new();
+        for part in &parts {
+            if refused {
+                bot.telegram.fault(POST, Fault::error(400, "Bad Request: can't parse entities: no reason"));
+            }
+            let ours = bot.post(OPS, "", part).await.unwrap();
+            let message = bot.telegram.message(OPS, number(&ours));
+            assert_eq!(message.marked("pre").len(), usize::from(!refused));
+            shown.extend(message.text().trim_start_matches('\u{2060}').lines().map(str::to_owned));
+        }
+        assert_eq!(shown, lines, "without markup: {refused}");
+    }
+}

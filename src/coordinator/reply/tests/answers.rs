@@ -142,7 +142,8 @@ async fn with_files() -> Bench {
 
 #[tokio::test]
 async fn a_very_long_answer_goes_up_as_a_file_and_its_beginning_names_it() {
-    let bench = Bench::new(|features| (features.limits.text, features.files) = (TextUnit::Chars.length(150), true)).await;
+    let bench =
+        Bench::new(|features| (features.limits.text, features.files) = (TextUnit::Chars.length(150), true)).await;
     let long = (0..200).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
     bench.started().await.quiet().await.finish(&markdown(&long)).await.unwrap();
     let chat = bench.chat();

@@ -140,7 +140,8 @@ async fn a_placeholder_in_doubt_that_may_stand_there_twice_is_counted() {
 #[tokio::test]
 async fn what_is_said_first_after_a_restart_is_in_no_doubt() {
     let bench =
-        Bench::new(|features| (features.limits.text, features.repeats) = (TextUnit::Chars.length(12), Repeats::Blind)).await;
+        Bench::new(|features| (features.limits.text, features.repeats) = (TextUnit::Chars.length(12), Repeats::Blind))
+            .await;
     bench.started().await.quiet().await;
     let route = bench.route_after_a_crash();
     route.finish(&markdown("First part.\n\nSecond part.")).await.unwrap();
