@@ -18,7 +18,7 @@ pub(crate) fn features() -> Features {
         // The burst and what is earned meanwhile stay within a minute's and a second's guidance together.
         budgets: vec![
             all(Scope::Room, 54, 60 * second, 3),
-            all(Scope::Group, 15, 60 * second, 5),
+            all(Scope::Group, 14, 60 * second, 6),
             all(Scope::Account, 20, second, 10),
         ],
         threads: true,

@@ -371,7 +371,7 @@ async fn a_message_that_is_edited_into_stop_stops_once() {
     let stop = |key: &str| edited(mention(key, "U1", "stop"));
     // A question that we took, and a word that was for nobody.
     assert_eq!(bench.deliver(mention("m1", "U1", "why?")).await, Verdict::Taken);
-    assert_eq!(bench.deliver(said("m2", "U1", "stpo")).await, Verdict::Ignored);
+    assert_eq!(bench.deliver(said("m2", "U2", "stpo")).await, Verdict::Ignored);
     for key in ["m1", "m2"] {
         assert_eq!(bench.deliver(stop(key)).await, Verdict::Taken, "{key}");
         assert_eq!(bench.deliver(stop(key)).await, Verdict::Duplicate, "{key}");
