@@ -84,7 +84,7 @@ pub trait ChannelAdapter: Send + Sync + 'static {
     /// the text.
     fn measure(&self, body: &Body) -> Size {
         let text = body.text();
-        Size { text: self.features().limits.unit.measure(text), bytes: text.len(), marks: 0 }
+        Size { text: self.features().limits.measure(text), bytes: text.len(), marks: 0 }
     }
 
     /// Where a person can be told something that nobody else reads. May have to be opened first.

@@ -105,7 +105,7 @@ impl Route {
         }
         let limits = self.outlet.features().limits;
         let size = self.outlet.adapter().measure(&part.body);
-        let half = Limits { text: size.text.min(limits.text), ..limits }.halved();
+        let half = Limits { text: size.text.or_less(limits.text), ..limits }.halved();
         let halves = self.split(text, &half);
         (halves.len() <= MOST_HALVES).then(|| halves.into_iter().map(|body| Part { body, halvings }).collect())
     }
