@@ -233,6 +233,25 @@ async fn b061_a_file_that_may_not_be_read_is_named_with_what_is_missing() {
 }
 
 #[tokio::test]
+async fn b061_a_gateways_page_never_reaches_the_model() {
+    let stage = Stage::with([Rule::reply("I can't read it.")]).await;
+    stage.feishu.fault_times("resource", Fault::HtmlPage(200), 10);
+    let chat = stage.feishu.p2p(ALICE);
+    let question = stage.feishu.attach(ALICE, &chat, "checkout.log", b"pool exhausted").await;
+    stage.idle().await;
+    assert_eq!(stage.shown(&question), ["I can't read it."]);
+    let said = asked::said(&stage.model.requests()[0]).join("\n");
+    assert!(said.contains("checkout.log") && said.contains("Not read") && !said.contains("Server Error"), "{said}");
+    stage.feishu.clear_faults();
+    // What a person attaches may be a page.
+    let page = stage.feishu.attach(ALICE, &chat, "report.html", b"<!DOCTYPE html><p>pool exhausted</p>").await;
+    stage.idle().await;
+    assert_eq!(stage.shown(&page), ["I can't read it."]);
+    assert!(asked::said(&stage.model.requests()[1]).join("\n").contains("pool exhausted"));
+    stage.done().await;
+}
+
+#[tokio::test]
 async fn a_log_that_is_attached_is_read() {
     let stage = Stage::with([Rule::reply("The pool is exhausted.")]).await;
     let chat = stage.feishu.p2p(ALICE);
