@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use watchfloor_sim::{
     model::{ModelFault, Rule},
-    telegram::{ALICE, BOB, BOT_ID, FORUM, Fault, OPS, Post},
+    telegram::{ALICE, BOB, BOT_ID, FORUM, Fault, OPS},
 };
 
 use super::{
@@ -141,30 +141,6 @@ async fn b039_b040_b042_neither_its_own_words_nor_other_bots_start_anything() {
     }
     stage.idle().await;
     assert_eq!((stage.counted().await, stage.model.requests().len()), ((1, 1), 1));
-    stage.done().await;
-}
-
-/// Where bots hear each other.
-#[tokio::test]
-async fn b040_two_bots_that_answer_each_other_come_to_an_end() {
-    let lines = format!("allow_rooms = [\"*\"]\nallow_from = [\"{ALICE}\", \"7000\"]\n");
-    let stage = Setting::default().rules([Rule::reply("So?")]).channel(&lines).open().await;
-    let says = Post::text("@ops_bot so what?").with("from", json!({"id": 7_000, "is_bot": true, "first_name": "Bot"}));
-    stage.telegram.post(BOB, OPS, says.clone()).await;
-    stage.idle().await;
-    for _ in 0..6 {
-        let answer = stage.ours(OPS).pop().unwrap().id;
-        stage.telegram.post(BOB, OPS, says.clone().reply_to(answer)).await;
-        stage.idle().await;
-    }
-    assert_eq!(stage.shown(OPS), ["So?"; 5]);
-    // Until somebody who isn't a bot says something.
-    let answer = stage.ours(OPS).pop().unwrap().id;
-    stage.reply(ALICE, answer, "is that useful?").await;
-    stage.idle().await;
-    stage.telegram.post(BOB, OPS, says.reply_to(answer)).await;
-    stage.idle().await;
-    assert_eq!(stage.shown(OPS), ["So?"; 7]);
     stage.done().await;
 }
 
