@@ -265,7 +265,7 @@ async fn polls_ask_for_the_kinds_we_use_and_the_menu_names_what_acts() {
 #[tokio::test]
 async fn doctor_says_what_is_wrong_and_how_to_mend_it() {
     let wrong = async |bot: &Bot| {
-        let findings = bot.adapter.doctor().await;
+        let findings = bot.adapter.doctor(&[]).await;
         let wrong = findings.into_iter().filter(|finding| !finding.ok);
         wrong.map(|finding| (finding.what, finding.remedy.unwrap())).collect::<Vec<_>>()
     };
