@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::{
@@ -17,6 +17,8 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(10 * 60);
 /// Telegram counts in seconds, and holds no poll longer.
 const SHORTEST_POLL: Duration = Duration::from_secs(1);
 const LONGEST_POLL: Duration = Duration::from_secs(50);
+
+const LONGEST_SECRET_TOKEN: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelKind {
@@ -205,7 +207,7 @@ impl Platform {
             ChannelKind::Telegram => Self::Telegram(Telegram {
                 mode: section.choice("mode", TelegramMode::Polling),
                 bot_token: section.secret("bot_token"),
-                secret_token: section.secret("secret_token"),
+                secret_token: secret_token(section),
                 api_url: address(section, "api_url", "https://api.telegram.org")?,
                 poll_timeout: section.duration("poll_timeout", LONGEST_POLL, SHORTEST_POLL..=LONGEST_POLL),
                 inbound_deadline: section.duration(
@@ -244,6 +246,19 @@ fn workspaces(section: &mut Section<'_>) -> Vec<SlackWorkspace> {
         Some(SlackWorkspace { label: name.unwrap_or_else(|| format!("workspaces[{index}]")), bot_token: bot_token? })
     });
     set.collect()
+}
+
+/// Telegram takes no other and would never deliver anything. What is written there is not repeated.
+fn secret_token(section: &mut Section<'_>) -> Option<SecretString> {
+    let secret = section.secret("secret_token")?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let token = secret.expose_secret();
+    if !(1..=LONGEST_SECRET_TOKEN).contains(&token.len()) || !token.bytes().all(plain) {
+        let problem = format!("expected 1 to {LONGEST_SECRET_TOKEN} letters, digits, _ and -, got something else");
+        section.wrong_with("secret_token", problem, Some("openssl rand -hex 32 makes one".to_owned()));
+        return None;
+    }
+    Some(secret)
 }
 
 /// An address below which the platform's methods lie: with the closing slash that joining needs.

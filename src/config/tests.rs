@@ -345,6 +345,21 @@ fn a_secret_may_lie_in_a_file_and_never_shows() {
 }
 
 #[test]
+fn a_secret_token_that_telegram_would_not_take_is_named_and_never_shown() {
+    let telegram = |token: &str| format!("[[channels]]\nkind = \"telegram\"\nsecret_token = \"{token}\"\n");
+    let expected = "config.toml: channels[0].secret_token: expected 1 to 256 letters, digits, _ and -, got something else \
+                    (openssl rand -hex 32 makes one) [line 3]";
+    for wrong in ["canary with spaces", "canary+/=", "canäry", &"c".repeat(257)] {
+        assert_eq!(mistakes(&telegram(wrong), &[]), [expected], "{wrong}");
+    }
+    for right in ["c", "Canary_0-9", &"c".repeat(256)] {
+        let config = loaded(&telegram(right), &[]);
+        let Platform::Telegram(telegram) = &config.channels[0].platform else { panic!("not Telegram") };
+        assert_eq!(telegram.secret_token.as_ref().unwrap().expose_secret(), right);
+    }
+}
+
+#[test]
 fn an_override_wins_over_the_files_other_way_to_say_it() {
     let text = "[[channels]]\nkind = \"slack\"\nbot_token_file = \"/nowhere\"\n";
     let config = loaded(text, &[("WATCHFLOOR_CHANNELS__SLACK__BOT_TOKEN", "xoxb")]);

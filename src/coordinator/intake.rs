@@ -146,7 +146,7 @@ impl Intake {
             return Ok(Verdict::Ignored);
         }
         let kind = match command::of(&inbound) {
-            Some(Command::Stop) if inbound.kind == InboundKind::Message => InboxKind::Stop,
+            Some(Command::Stop) => InboxKind::Stop,
             _ => InboxKind::Message,
         };
         if kind == InboxKind::Message && self.is_left_alone(&inbound, channel).await? {
@@ -156,8 +156,13 @@ impl Intake {
             self.explain(&inbound, &name, channel);
             return Ok(Verdict::Ignored);
         }
-        let claim = self.services.store.inbox().claim(&self.row(&inbound, kind)).await?;
-        match claim {
+        let row = self.row(&inbound, kind);
+        let row = if kind == InboxKind::Stop && inbound.kind == InboundKind::Edit {
+            self.changed_to_stop(row).await?
+        } else {
+            row
+        };
+        match self.services.store.inbox().claim(&row).await? {
             Claim::Taken { .. } => {
                 self.router.wake(at);
                 Ok(Verdict::Taken)
@@ -172,6 +177,14 @@ impl Intake {
                 Ok(Verdict::Duplicate)
             }
         }
+    }
+
+    /// A question that becomes a stop ends what it began, so it is claimed a second time. A stop that is edited says nothing
+    /// new: platforms report edits that changed no word, also long after.
+    async fn changed_to_stop(&self, row: NewInbox) -> Result<NewInbox, StoreError> {
+        let before = self.services.store.inbox().claimed_as(&row.channel, &row.message_key).await?;
+        let was_question = before == Some(InboxKind::Message);
+        Ok(if was_question { NewInbox { message_key: format!("{}/stop", row.message_key), ..row } } else { row })
     }
 
     /// Who takes a question back wants no answer. Only what we took can be taken back.

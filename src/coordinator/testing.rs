@@ -306,7 +306,7 @@ impl ChannelAdapter for FakePlatform {
 fn features() -> Features {
     let plenty = Quota { count: 1000, per: Duration::from_secs(1), burst: 1000 };
     Features {
-        limits: text::Limits::of_text(4_000, TextUnit::Chars),
+        limits: text::Limits::of_text(TextUnit::Chars.length(4_000)),
         edits: true,
         edit_budget: None,
         edit_gaps: Gaps::constant(Duration::ZERO),

@@ -112,9 +112,14 @@ impl Inbox<'_> {
 
     /// Whether the message was claimed, also when it is done by now. Hearing it doesn't count.
     pub async fn seen(&self, channel: &str, message_key: &str) -> Result<bool, StoreError> {
-        let found: Option<i64> =
-            read!(self.0, |pool| sqlx::query_scalar(SEEN).bind(channel).bind(message_key).fetch_optional(pool));
-        Ok(found.is_some())
+        Ok(self.claimed_as(channel, message_key).await?.is_some())
+    }
+
+    /// As what the message was claimed.
+    pub async fn claimed_as(&self, channel: &str, message_key: &str) -> Result<Option<InboxKind>, StoreError> {
+        let found: Option<InboxKind> =
+            read!(self.0, |pool| sqlx::query_scalar(CLAIMED_AS).bind(channel).bind(message_key).fetch_optional(pool));
+        Ok(found)
     }
 
     /// Whether this person has spoken to us in this thread before.
@@ -250,8 +255,8 @@ pub(super) const CLAIM: &str = "
     VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $13)
     ON CONFLICT DO NOTHING";
 
-const SEEN: &str = "
-    SELECT arrival FROM inbox WHERE channel = $1 AND message_key = $2 AND kind <> 'overheard' LIMIT 1";
+const CLAIMED_AS: &str = "
+    SELECT kind FROM inbox WHERE channel = $1 AND message_key = $2 AND kind <> 'overheard' LIMIT 1";
 
 const HAS_MENTIONED: &str = "
     SELECT arrival FROM inbox

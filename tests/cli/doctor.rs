@@ -11,6 +11,10 @@ use crate::{
 const WRONG: &str =
     "Slack does not accept the token: install the app again and put the new tokens in the configuration";
 
+const UNSEEN: &str = "not to be seen from here: that Event Subscriptions (app_mention, message.channels, message.groups, \
+                      message.im, message.mpim, app_uninstalled, tokens_revoked) and Interactivity are switched on, with \
+                      Socket Mode";
+
 #[tokio::test]
 async fn what_works_is_ticked_and_who_may_talk_is_said() {
     let slack = workspace().await;
@@ -18,10 +22,13 @@ async fn what_works_is_ticked_and_who_may_talk_is_said() {
     let ended = Watchfloor::new().file(&file).run(&["doctor"]).await;
     let out = "ops (slack, socket)\n  \
                ✓ the bot token is accepted\n  \
+               ✓ the bot token has the scopes of the manifest\n  \
                ✓ the app token opens Socket Mode connections\n  \
+               ✓ the bot is in C0OPS\n  \
+               ✓ UNSEEN\n  \
                who may talk: everybody in C0OPS; private chats: nobody (allow_from is empty)\n\
                telegram (telegram, polling): off: bot_token not set\n";
-    assert_eq!(ended, Ended { code: Some(0), out: out.to_owned(), err: String::new() });
+    assert_eq!(ended, Ended { code: Some(0), out: out.replace("UNSEEN", UNSEEN), err: String::new() });
 }
 
 #[tokio::test]
@@ -56,12 +63,49 @@ async fn what_does_not_work_has_its_remedy_and_a_code_for_scripts() {
             "mode": "socket",
             "off": null,
             "who_may_talk": "everybody in C0OPS; private chats: nobody (allow_from is empty)",
-            "findings": [yes("the bot token is accepted"), yes("the app token opens Socket Mode connections")],
+            "findings": [
+                yes("the bot token is accepted"),
+                yes("the bot token has the scopes of the manifest"),
+                yes("the app token opens Socket Mode connections"),
+                yes("the bot is in C0OPS"),
+                yes(UNSEEN),
+            ],
         })
     );
     let bad = channels.as_array().unwrap().iter().flat_map(|channel| channel["findings"].as_array().unwrap());
     assert_eq!((report["ok"].as_bool(), bad.filter(|finding| finding["ok"] == false).count()), (Some(false), 2));
     assert!(!format!("{ended:?}{json_ended:?}").contains("canary"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn rooms_are_looked_at_up_to_a_number_and_the_rest_is_counted() {
+    let slack = workspace().await;
+    slack.add_channel("C0OUT", "out").await;
+    slack.kick_bot("C0OUT").await;
+    slack.lose_scope("files:write");
+    let look = async |rooms: &[String]| {
+        let allow_rooms = format!("allow_rooms = {}", json!(rooms));
+        let file = channel(&slack, "ops", APP_TOKEN, BOT_TOKEN).replace("allow_rooms = [\"C0OPS\"]", &allow_rooms);
+        Watchfloor::new().file(&file).run(&["doctor"]).await
+    };
+    let mut rooms = vec!["C0OUT".to_owned()];
+    rooms.extend((0..52).map(|room| format!("C0ROOM{room}")));
+    let ended = look(&rooms).await;
+    for line in [
+        "\n  ✗ the bot token has the scopes of the manifest\n    add files:write under OAuth & Permissions, Bot Token \
+         Scopes, and install the app again\n",
+        "\n  ✗ the bot is in C0OUT\n    say /invite with the bot's name in the channel, or take it out of \
+         allow_rooms\n",
+        "\n  ✓ not looked at: 3 more of allow_rooms, after the first 50\n",
+    ] {
+        assert!(ended.out.contains(line), "{line} {}", ended.out);
+    }
+    assert_eq!((ended.code, slack.calls("conversations.info").len()), (Some(1), 50));
+    slack.regain_scope("files:write");
+    for open in [vec!["*".to_owned()], Vec::new()] {
+        let ended = look(&open).await;
+        assert_eq!((ended.code, slack.calls("conversations.info").len()), (Some(0), 50), "{ended:?}");
+    }
 }
 
 #[tokio::test]

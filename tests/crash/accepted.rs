@@ -11,7 +11,7 @@ fn answers() -> Vec<Rule> {
 }
 
 #[tokio::test]
-async fn a_message_that_could_not_be_written_down_is_redelivered_and_answered_once() {
+async fn b009_a_message_that_could_not_be_written_down_is_redelivered_and_answered_once() {
     let mut bench = Bench::started(answers()).await;
     bench.database.lock().await;
     let thread = bench.ask("why?").await;

@@ -130,7 +130,7 @@ allow_rooms = ["*"]
 }
 
 #[tokio::test]
-async fn an_event_that_could_not_be_written_down_is_redelivered_and_answered_once() {
+async fn b009_an_event_that_could_not_be_written_down_is_redelivered_and_answered_once() {
     let mut bench = Bench::started().await;
     bench.database.lock().await;
     bench.ask().await;
@@ -142,7 +142,7 @@ async fn an_event_that_could_not_be_written_down_is_redelivered_and_answered_onc
 }
 
 #[tokio::test]
-async fn b001_an_event_written_down_and_redelivered_after_the_restart_is_answered_once() {
+async fn b001_b007_an_event_written_down_and_redelivered_after_the_restart_is_answered_once() {
     let mut bench = Bench::started().await;
     bench.model.hold();
     let question = bench.ask().await;

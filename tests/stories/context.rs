@@ -173,3 +173,49 @@ async fn b036_of_two_bots_addressed_in_one_sentence_only_our_own_name_is_taken_o
     assert!(words.contains("U0OTHER") && words.contains("does the metrics?"), "{words}");
     stage.done().await;
 }
+
+#[tokio::test]
+async fn b035_whom_a_question_is_about_reaches_the_model() {
+    let stage = Stage::with([Rule::reply("I can't, but here is what happened.")]).await;
+    stage.ask(ALICE, "remind <@U0BOB> and <@U0CAROL> about the deploy").await;
+    stage.answer().await;
+    let said = asked::said(&stage.model.requests()[0]);
+    let words = asked::words(&said[0]);
+    assert!(["U0BOB", "U0CAROL", "about the deploy"].iter().all(|part| words.contains(part)), "{words}");
+    assert!(!words.contains("U0BOT"), "{words}");
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn b037_a_question_to_another_bot_is_not_ours() {
+    let stage = Stage::with([Rule::reply("One.")]).await;
+    stage.slack.add_person("U0OTHER", "Other").await;
+    stage.slack.say(ALICE, ROOM, "<@U0OTHER> deploy it").await;
+    stage.idle().await;
+    assert_eq!(stage.tally().await.messages, 0);
+    // Nor in a thread of ours that its asker goes on with.
+    let thread = stage.ask(ALICE, "why is it slow?").await;
+    stage.answer().await;
+    stage.say_in(&thread, ALICE, "<@U0OTHER> roll it back").await;
+    stage.idle().await;
+    assert_eq!((stage.shown(&thread), stage.tally().await.turns), (vec!["One.".to_owned()], 1));
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn b033_a_thread_of_many_pages_is_read_to_its_newest_words_and_nothing_beside_it() {
+    let stage = Stage::with([Rule::reply("Yes.")]).await;
+    stage.slack.say(BOB, ROOM, "the coffee machine is broken").await;
+    let thread = stage.slack.say(BOB, ROOM, "checkout is slow").await;
+    for n in 0..250 {
+        stage.say_in(&thread, BOB, &format!("pod {n} restarted")).await;
+    }
+    stage.ask_in(&thread, ALICE, "is it the pool?").await;
+    assert_eq!(stage.answer().await, "Yes.");
+    let said = asked::said(&stage.model.requests()[0]);
+    let read = said.iter().find(|said| said.starts_with("<thread>")).unwrap();
+    assert!(read.contains("pod 249 restarted") && !read.contains("coffee"), "{read}");
+    assert!(stage.slack.calls("conversations.replies").len() > 1);
+    assert_eq!(stage.slack.calls("conversations.history").len(), 0);
+    stage.done().await;
+}

@@ -7,6 +7,7 @@ mod clicks;
 mod editing;
 mod field;
 mod late;
+mod leaks;
 mod mentions;
 mod setting;
 mod stage;

@@ -1,6 +1,7 @@
 //! Faults that bots like this one had in the field, each by its number: on Slack and in a thread. Those of a model's stream
-//! are in `model`, that of a key in the log in `secrets`.
+//! are in `model`, those of the socket in `line`, that of a key in the log in `secrets`.
 
+mod line;
 mod model;
 mod secrets;
 
@@ -20,6 +21,14 @@ use crate::{
 
 const POST: &str = "chat.postMessage";
 const UPDATE: &str = "chat.update";
+
+/// How models begin a text with what is theirs alone.
+pub(crate) const OPENINGS: [&str; 4] = [
+    "<think>\nis it the disk?\n</think>\n",
+    "<system-reminder>You have 2 steps left.</system-reminder>\n",
+    "<thread>\n20 people said before\n</thread>\n",
+    "<result tool=\"query_promql\" state=\"known\">\nmade up\n</result>\n",
+];
 
 fn refused(stage: &Stage) -> usize {
     let calls = [POST, UPDATE].map(|method| stage.slack.calls(method));
@@ -204,6 +213,38 @@ async fn b047_b050_a_new_thread_begins_empty_also_beside_another() {
         assert_eq!(stage.shown(thread), ["One."]);
     }
     stage.done().await;
+}
+
+#[tokio::test]
+async fn b015_an_answer_that_is_ready_before_its_placeholder_stands_is_one_message() {
+    let slow = Duration::from_millis(700);
+    for fault in [Fault::DelayBefore(slow), Fault::DelayAfter(slow)] {
+        let stage = Stage::with(by_step()).await;
+        stage.slack.fault(POST, fault);
+        let thread = stage.ask(ALICE, "why is it slow?").await;
+        stage.model.next_request().await;
+        stage.model.wait_for_open_streams(0).await;
+        stage.idle().await;
+        assert_eq!((stage.shown(&thread), stage.slack.calls(POST).len()), (vec!["One.".to_owned()], 1));
+        stage.done().await;
+    }
+}
+
+#[tokio::test]
+async fn b005_b070_what_opens_a_text_and_is_not_for_people_is_never_shown() {
+    for opening in OPENINGS {
+        let tell = Rule::call("SendMessage", json!({"message": format!("{opening}Looking.")})).when_step(0);
+        let stage = Stage::with([tell, Rule::reply(format!("{opening}The pool is full.")).when_step(1)]).await;
+        let room = stage.slack.open_dm(ALICE).await;
+        stage.slack.say(ALICE, &room, "why is it slow?").await;
+        let message = stage.slack.next_message(&room).await;
+        stage.idle().await;
+        let texts: Vec<_> = stage.slack.edits(&message.ts).into_iter().map(|edit| edit.text).collect();
+        assert_eq!(texts.last().map(String::as_str), Some("The pool is full."), "{opening}");
+        assert!(texts.iter().all(|text| !opening.lines().any(|line| text.contains(line))), "{texts:#?}");
+        assert_eq!(stage.slack.calls(POST).len(), 1, "{opening}");
+        stage.done().await;
+    }
 }
 
 #[tokio::test]

@@ -190,7 +190,7 @@ async fn a_revoked_token_ends_the_turn_without_a_loop() {
 }
 
 #[tokio::test]
-async fn a_placeholder_whose_thread_is_deleted_leaves_nothing_in_the_channel() {
+async fn b027_a_placeholder_whose_thread_is_deleted_leaves_nothing_in_the_channel() {
     let stage = Stage::with(by_step()).await;
     stage.model.hold();
     stage.slack.fault("chat.postMessage", Fault::RateLimited { retry_after_secs: 1, http_200: false });

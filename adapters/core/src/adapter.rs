@@ -84,7 +84,7 @@ pub trait ChannelAdapter: Send + Sync + 'static {
     /// the text.
     fn measure(&self, body: &Body) -> Size {
         let text = body.text();
-        Size { text: self.features().limits.unit.measure(text), bytes: text.len(), marks: 0 }
+        Size { text: self.features().limits.measure(text), bytes: text.len(), marks: 0 }
     }
 
     /// Where a person can be told something that nobody else reads. May have to be opened first.
@@ -96,8 +96,9 @@ pub trait ChannelAdapter: Send + Sync + 'static {
     /// Writes a person's id so that the platform notifies her.
     fn mention(&self, person: &str) -> String;
 
-    /// Tokens, scopes, subscriptions: what is wrong and how to mend it.
-    async fn doctor(&self) -> Vec<Finding> {
+    /// Tokens, scopes, subscriptions, and whether the bot can work in `rooms`: what is wrong and how to mend it.
+    async fn doctor(&self, rooms: &[String]) -> Vec<Finding> {
+        let _ = rooms;
         Vec::new()
     }
 }
@@ -195,5 +196,21 @@ pub enum ChannelState {
 pub struct Finding {
     pub ok: bool,
     pub what: String,
+    /// Beside what is fine: how to have more.
     pub remedy: Option<String>,
+}
+
+impl Finding {
+    pub fn fine(what: impl Into<String>) -> Self {
+        Self { ok: true, what: what.into(), remedy: None }
+    }
+
+    /// Works as it is; `remedy` is how to have more.
+    pub fn could_be_better(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { ok: true, what: what.into(), remedy: Some(remedy.into()) }
+    }
+
+    pub fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { ok: false, what: what.into(), remedy: Some(remedy.into()) }
+    }
 }

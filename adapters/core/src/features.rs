@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::text::{Length, Limits};
+use crate::text::Limits;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Features {
@@ -96,24 +96,6 @@ pub struct Quota {
     pub count: u32,
     pub per: Duration,
     pub burst: u32,
-}
-
-/// The unit in which a platform counts text. Mixing them up is a classic cause of refused messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextUnit {
-    Bytes,
-    Utf16,
-    Chars,
-}
-
-impl TextUnit {
-    pub fn measure(self, text: &str) -> Length {
-        Length::new(match self {
-            Self::Bytes => text.len(),
-            Self::Utf16 => text.encode_utf16().count(),
-            Self::Chars => text.chars().count(),
-        })
-    }
 }
 
 #[cfg(test)]

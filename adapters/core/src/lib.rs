@@ -18,7 +18,7 @@ mod outbound;
 pub mod text;
 
 pub use adapter::{ChannelAdapter, ChannelState, Finding, ReceiveError, Refusal, RefusalKind, SendError, Sign};
-pub use features::{Budget, Counted, Features, Gaps, Quota, Repeats, Scope, TextUnit};
+pub use features::{Budget, Counted, Features, Gaps, Quota, Repeats, Scope};
 pub use ids::{ChannelId, ConversationId, DeliveryKey, MessageId};
 pub use inbound::{
     Act, Addressed, Aside, Author, Deliver, FileRef, Inbound, InboundKind, Inbox, InboxError, Overheard, Verdict,
@@ -26,3 +26,4 @@ pub use inbound::{
 pub use notes::{Keep, Note, Notes, NotesError, ShortMemory};
 pub use now::Now;
 pub use outbound::{Ask, Body, Choice, File, Operation, Outbound, Tone, Urgency};
+pub use text::TextUnit;

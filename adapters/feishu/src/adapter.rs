@@ -160,7 +160,7 @@ impl ChannelAdapter for FeishuAdapter {
         render::mention(person)
     }
 
-    async fn doctor(&self) -> Vec<Finding> {
-        self.receiver.doctor().await
+    async fn doctor(&self, rooms: &[String]) -> Vec<Finding> {
+        self.receiver.doctor(rooms).await
     }
 }

@@ -28,6 +28,8 @@ pub(crate) enum Call {
     UploadImage,
     UploadFile,
     Names,
+    /// What the company lets the app do.
+    Scopes,
 }
 
 impl Call {
@@ -50,12 +52,13 @@ impl Call {
             Self::UploadImage => "upload image",
             Self::UploadFile => "upload file",
             Self::Names => "names",
+            Self::Scopes => "scopes",
         }
     }
 
     pub(crate) fn method(self) -> Method {
         match self {
-            Self::Identity | Self::Message | Self::History | Self::Chat | Self::Resource => Method::GET,
+            Self::Identity | Self::Message | Self::History | Self::Chat | Self::Resource | Self::Scopes => Method::GET,
             Self::Edit => Method::PUT,
             Self::Patch => Method::PATCH,
             Self::Recall => Method::DELETE,

@@ -199,6 +199,12 @@ fn meaning(call: Call, code: i64) -> Option<(RefusalKind, &'static str)> {
         230_018 | 230_035 => (Room, "the group's settings keep the bot from writing there"),
         230_029 | 230_034 | 230_038 | 230_053 => (Room, "the bot can't write to this chat or person"),
         232_009 => (Room, "the group was dissolved"),
+        232_006 => (Room, "there is no such group: compare its id with the one in the group's settings"),
+        232_010 => (Room, "the group belongs to another company"),
+        232_011 => (Room, "the bot is not in this group: add it there"),
+        232_025 => (Permission, "the app's bot is switched off: add the bot capability and publish a version"),
+        232_033 => (Room, "the group has members of other companies: switch on the app's external sharing"),
+        232_034 => (Permission, "the app is not installed or not enabled here: an administrator has to enable it"),
         230_036 => (Permission, "the company's encryption key was deleted"),
         231_021 => (Unsupported, "chats with other companies have no reactions"),
 

@@ -73,6 +73,8 @@ impl Exchange {
             let (status, complaint) = (response.status(), Complaint::of(response.headers()));
             let content_type = response.headers().get(header::CONTENT_TYPE);
             let is_json = content_type.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+            let is_page =
+                content_type.is_some_and(|kind| kind.as_bytes().to_ascii_lowercase().starts_with(b"text/html"));
             let is_file = response.headers().contains_key(header::CONTENT_DISPOSITION);
             if !status.is_success() {
                 let body = read(response, LONGEST_COMPLAINT).await?;
@@ -81,6 +83,10 @@ impl Exchange {
                     Some(code) => complaint.sort(call, code, status, &answer),
                     None => complaint.without_code(call, status),
                 });
+            }
+            // A gateway's sign-in page, as no file of anybody's comes.
+            if is_page && !is_file {
+                return Err(CallError::Unclear("something else answered with a page of its own".to_owned()));
             }
             let content = read(response, limit).await?;
             if is_json && !is_file && content.len() < LONGEST_COMPLAINT {

@@ -20,13 +20,14 @@ use crate::{
     accounts::Accounts,
     api::Api,
     arrivals::Shared,
+    doctor::Examination,
     errors::{self, CallError},
     files::Files,
     history, identity,
     outgoing::{self, Content, LIMITS},
     render, socket,
     webhook::{self, Door},
-    wire::{AuthTest, Chat, Opened, Posted},
+    wire::{Chat, Posted},
 };
 
 /// How long deliveries may still write down what they hold when receiving ends.
@@ -292,29 +293,10 @@ impl ChannelAdapter for SlackAdapter {
         render::mention(identity::split(person).1)
     }
 
-    async fn doctor(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for (nth, (label, account)) in self.accounts.all().enumerate() {
-            let bot = account.api.get::<AuthTest>("auth.test", &[]).await;
-            let of = if nth > 0 { format!(" of {label}") } else { String::new() };
-            findings.push(finding(&format!("the bot token{of} is accepted"), bot.err()));
-        }
-        if self.door.is_none() {
-            let app = self.api.open_connection::<Opened>().await;
-            findings.push(finding("the app token opens Socket Mode connections", app.err()));
-        }
-        findings
-    }
-}
-
-fn finding(what: &str, error: Option<CallError>) -> Finding {
-    Finding {
-        ok: error.is_none(),
-        what: what.to_owned(),
-        remedy: error.map(|error| match error {
-            CallError::Refused(refusal) => refusal.remedy,
-            error => error.to_string(),
-        }),
+    async fn doctor(&self, rooms: &[String]) -> Vec<Finding> {
+        Examination { config: &self.config, api: &self.api, accounts: &self.accounts, client: &self.files.client }
+            .look(rooms)
+            .await
     }
 }
 

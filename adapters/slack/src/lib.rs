@@ -8,6 +8,7 @@ mod api;
 mod arrivals;
 mod config;
 mod content;
+mod doctor;
 mod errors;
 mod events;
 mod files;

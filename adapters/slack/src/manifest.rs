@@ -4,7 +4,7 @@
 use url::Url;
 
 /// Scopes of the bot token, and what each is for.
-const SCOPES: [(&str, &str); 12] = [
+pub(crate) const SCOPES: [(&str, &str); 14] = [
     ("app_mentions:read", "to be mentioned"),
     ("channels:history", "what is said in a thread of a public channel"),
     ("groups:history", "the same in private channels"),
@@ -17,9 +17,14 @@ const SCOPES: [(&str, &str); 12] = [
     ("files:write", "answers too long for messages, as a file (without it they come in parts)"),
     ("reactions:write", "a sign on a message that was taken"),
     ("commands", "the command above, which says how to ask"),
+    ("channels:read", "for `watchfloor doctor`: whether it is in its rooms"),
+    ("groups:read", "the same for private channels"),
 ];
 
-const EVENTS: [&str; 7] = [
+/// Without these it works all the same.
+pub(crate) const FOR_THE_DOCTOR: [&str; 2] = ["channels:read", "groups:read"];
+
+pub(crate) const EVENTS: [&str; 7] = [
     "app_mention",
     "message.channels",
     "message.groups",
@@ -101,7 +106,7 @@ mod tests {
     use super::*;
 
     /// What each scope allows: methods, events, commands.
-    const ALLOWED: [(&str, &[&str]); 12] = [
+    const ALLOWED: [(&str, &[&str]); 14] = [
         ("app_mentions:read", &["app_mention"]),
         ("channels:history", &["message.channels", "conversations.history", "conversations.replies"]),
         ("groups:history", &["message.groups", "conversations.history", "conversations.replies"]),
@@ -114,6 +119,8 @@ mod tests {
         ("files:write", &["files.getUploadURLExternal", "files.completeUploadExternal"]),
         ("reactions:write", &["reactions.add"]),
         ("commands", &["/watchfloor"]),
+        ("channels:read", &["conversations.info"]),
+        ("groups:read", &["conversations.info"]),
     ];
     /// Methods that any token may call.
     const FREE: [&str; 2] = ["auth.test", "apps.connections.open"];
@@ -150,6 +157,7 @@ mod tests {
         let refused: Vec<_> = called.iter().filter(|use_| !allowed.contains(use_.as_str())).collect();
         assert_eq!(refused, Vec::<&String>::new(), "used, but no scope of the manifest allows it");
         assert_eq!(SCOPES.map(|(name, _)| name), ALLOWED.map(|(name, _)| name));
+        assert!(FOR_THE_DOCTOR.iter().all(|scope| SCOPES.iter().any(|(name, _)| name == scope)));
         for (scope, uses) in ALLOWED {
             assert!(uses.iter().any(|use_| called.contains(*use_)), "{scope} is asked for and not needed");
         }

@@ -16,12 +16,12 @@ use crate::{
 };
 
 /// Slack's own limit for a text that can be edited, after escaping.
-const MAX_TEXT: Length = Length::new(4_000);
+const MAX_TEXT: Length = TextUnit::Utf16.length(4_000);
 /// Somewhat below it: Slack does not say what it counts.
-pub(crate) const LIMITS: Limits = Limits::of_text(3_900, TextUnit::Utf16);
+pub(crate) const LIMITS: Limits = Limits::of_text(TextUnit::Utf16.length(3_900));
 
 pub(crate) fn size(text: &str) -> Size {
-    Size { text: LIMITS.unit.measure(text), bytes: text.len(), marks: 0 }
+    Size { text: LIMITS.measure(text), bytes: text.len(), marks: 0 }
 }
 
 /// Every model's text has blocks, in every version of its message; our own sentences are text alone.
@@ -38,7 +38,7 @@ impl Content {
             let refusal = errors::refused(RefusalKind::Content, "no_text", "there is nothing to show");
             return Err(SendError::Refused(refusal));
         }
-        if size(&text).text > MAX_TEXT {
+        if !MAX_TEXT.holds(size(&text).text) {
             let refusal = errors::refused(RefusalKind::TooLong, "msg_too_long", "the text is too long for one message");
             return Err(SendError::Refused(refusal));
         }

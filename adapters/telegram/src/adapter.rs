@@ -246,7 +246,7 @@ impl ChannelAdapter for TelegramAdapter {
         self.receiver.figures()
     }
 
-    async fn doctor(&self) -> Vec<Finding> {
-        self.receiver.doctor().await
+    async fn doctor(&self, rooms: &[String]) -> Vec<Finding> {
+        self.receiver.doctor(rooms).await
     }
 }

@@ -8,7 +8,7 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode, multipart};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use teloxide::requests::Payload;
 use tracing::{debug, error};
 use url::Url;
@@ -47,8 +47,9 @@ pub(crate) struct Api {
 #[derive(Deserialize)]
 struct Answer {
     ok: bool,
+    /// What is in it is read by whoever knows what it should be, and may be readable in part only.
     #[serde(default)]
-    result: Value,
+    result: Option<Box<RawValue>>,
     #[serde(default)]
     error_code: u16,
     #[serde(default)]
@@ -131,7 +132,7 @@ impl Api {
             .await
             .map_err(|_| CallError::Unclear(format!("no answer within {} s", limit.as_secs())))??;
         let result = result_of(method, status, &body)?;
-        serde_json::from_value(result).map_err(|_| CallError::Unclear("the answer is not readable".to_owned()))
+        serde_json::from_str(result.as_deref().map_or("null", RawValue::get)).map_err(|_| unreadable())
     }
 }
 
@@ -181,8 +182,10 @@ fn method_of<P: Payload>(_: &P) -> String {
     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
 
-fn result_of(method: &str, status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
-    let Ok(answer) = serde_json::from_slice::<Answer>(body) else { return Err(of_status(status)) };
+fn result_of(method: &str, status: StatusCode, body: &[u8]) -> Result<Option<Box<RawValue>>, CallError> {
+    // A broken letter is no reason to lose all the others.
+    let body = String::from_utf8_lossy(body);
+    let Ok(answer) = serde_json::from_str::<Answer>(&body) else { return Err(of_status(status)) };
     if answer.ok {
         return Ok(answer.result);
     }
@@ -202,6 +205,7 @@ fn result_of(method: &str, status: StatusCode, body: &[u8]) -> Result<Value, Cal
 fn of_status(status: StatusCode) -> CallError {
     match status {
         StatusCode::TOO_MANY_REQUESTS => errors::rate_limited(None),
+        status if status.is_success() => unreadable(),
         StatusCode::SERVICE_UNAVAILABLE => CallError::NotSent("HTTP 503".to_owned()),
         // What stands in between may lose its patience with the request; that is no refusal.
         StatusCode::REQUEST_TIMEOUT => CallError::Unclear("HTTP 408".to_owned()),
@@ -212,6 +216,10 @@ fn of_status(status: StatusCode) -> CallError {
         ),
         status => CallError::Unclear(format!("HTTP {}", status.as_u16())),
     }
+}
+
+fn unreadable() -> CallError {
+    CallError::Unclear("the answer is not readable".to_owned())
 }
 
 /// Streams, so that a body without an announced end can't fill the memory.
@@ -240,7 +248,7 @@ pub(crate) fn unreached(error: reqwest::Error) -> CallError {
 mod tests {
     use std::sync::Arc;
 
-    use serde_json::json;
+    use serde_json::{Value, json};
     use teloxide::payloads::{DeleteMessage, GetMe};
     use watchfloor_channel::{ChannelId, ShortMemory};
 
@@ -255,7 +263,7 @@ mod tests {
 
     fn answered(status: u16, answer: &Value) -> String {
         match result_of("getMe", StatusCode::from_u16(status).unwrap(), answer.to_string().as_bytes()) {
-            Ok(result) => result.to_string(),
+            Ok(result) => result.map(|result| result.get().to_owned()).unwrap_or_default(),
             Err(error) => error.to_string(),
         }
     }
@@ -295,7 +303,7 @@ mod tests {
             ("the group has moved to -1009", 400, moved),
             ("no clear answer from Telegram: HTTP 502", 502, json!("Bad Gateway")),
             ("no clear answer from Telegram: HTTP 500", 500, json!({"ok": false})),
-            ("no clear answer from Telegram: HTTP 200", 200, json!({"result": 1})),
+            ("no clear answer from Telegram: the answer is not readable", 200, json!({"result": 1})),
             ("Telegram could not be reached: HTTP 503", 503, json!([])),
         ] {
             assert_eq!(answered(status, &answer), expected, "{answer}");

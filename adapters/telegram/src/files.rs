@@ -11,7 +11,7 @@ use reqwest::{
 use serde::Deserialize;
 use serde_json::json;
 use teloxide::{payloads::GetFile, types::FileId};
-use watchfloor_channel::{File, FileRef, Refusal, RefusalKind, SendError, text::Length};
+use watchfloor_channel::{File, FileRef, Refusal, RefusalKind, SendError, TextUnit, text::Length};
 
 use crate::{
     api::{Api, unreached},
@@ -22,7 +22,7 @@ use crate::{
 
 const MOST_DOWN: u64 = 20 * 1024 * 1024;
 const MOST_UP: usize = 50 * 1024 * 1024;
-const MOST_CAPTION: Length = Length::new(1_024);
+const MOST_CAPTION: Length = TextUnit::Utf16.length(1_024);
 /// Time that an upload gets beyond a call's: two megabytes a second.
 const BYTES_A_MILLISECOND: u64 = 2_000;
 /// How much of a body is looked at to tell a page from a file.
@@ -52,7 +52,7 @@ impl<'a> Upload<'a> {
             return Err(errors::refusal(RefusalKind::TooLong, "file_too_long", remedy));
         }
         let comment = render::plain(&file.comment);
-        if render::size(&comment).text > MOST_CAPTION {
+        if !MOST_CAPTION.holds(render::size(&comment).text) {
             let remedy = "the sentence above the file is too long";
             return Err(errors::refusal(RefusalKind::TooLong, "message caption is too long", remedy));
         }

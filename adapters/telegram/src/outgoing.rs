@@ -10,7 +10,7 @@ use teloxide::{
     },
 };
 use tracing::warn;
-use watchfloor_channel::{Body, ConversationId, MessageId, Refusal, RefusalKind, text::Length};
+use watchfloor_channel::{Body, ConversationId, MessageId, Refusal, RefusalKind};
 
 use crate::{
     api::Api,
@@ -49,7 +49,7 @@ impl Content {
     pub(crate) fn of(body: &Body) -> Result<Self, Refusal> {
         let html = render::body(body);
         let size = render::size(&html);
-        if size.text == Length::ZERO {
+        if size.text.is_zero() {
             return Err(errors::refusal(RefusalKind::Content, "message text is empty", "there is nothing to show"));
         }
         if !render::LIMITS.hold(&size) {

@@ -357,17 +357,30 @@ async fn without_require_mention_every_message_to_the_room_is_taken() {
 }
 
 #[tokio::test]
-async fn stop_is_the_whole_of_a_new_message() {
+async fn stop_is_the_whole_of_a_message() {
     let bench = Bench::new(|_| {}).await;
     bench.deliver(mention("m1", "U1", "Stop!")).await;
     bench.deliver(mention("m2", "U1", "stop the deploy?")).await;
-    bench.deliver(edited(mention("m3", "U1", "stop"))).await;
-    let expected = [
-        (InboxKind::Stop, "Stop!".to_owned()),
-        (InboxKind::Message, "stop the deploy?".to_owned()),
-        (InboxKind::Message, "stop".to_owned()),
-    ];
+    let expected = [(InboxKind::Stop, "Stop!".to_owned()), (InboxKind::Message, "stop the deploy?".to_owned())];
     assert_eq!(bench.queue().await, expected);
+}
+
+#[tokio::test]
+async fn a_message_that_is_edited_into_stop_stops_once() {
+    let bench = Bench::new(|_| {}).await;
+    let stop = |key: &str| edited(mention(key, "U1", "stop"));
+    // A question that we took, and a word that was for nobody.
+    assert_eq!(bench.deliver(mention("m1", "U1", "why?")).await, Verdict::Taken);
+    assert_eq!(bench.deliver(said("m2", "U2", "stpo")).await, Verdict::Ignored);
+    for key in ["m1", "m2"] {
+        assert_eq!(bench.deliver(stop(key)).await, Verdict::Taken, "{key}");
+        assert_eq!(bench.deliver(stop(key)).await, Verdict::Duplicate, "{key}");
+    }
+    // An edit that changes no word of a stop stops nothing more.
+    assert_eq!(bench.deliver(mention("m3", "U1", "stop")).await, Verdict::Taken);
+    assert_eq!(bench.deliver(stop("m3")).await, Verdict::Duplicate);
+    let stops = [InboxKind::Message, InboxKind::Stop, InboxKind::Stop, InboxKind::Stop];
+    assert_eq!(bench.queue().await.into_iter().map(|(kind, _)| kind).collect::<Vec<_>>(), stops);
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ impl Route {
         }
         let limits = self.outlet.features().limits;
         let size = self.outlet.adapter().measure(&part.body);
-        let half = Limits { text: size.text.min(limits.text), ..limits }.halved();
+        let half = Limits { text: size.text.or_less(limits.text), ..limits }.halved();
         let halves = self.split(text, &half);
         if halves.len() > MOST_HALVES {
             return None;

@@ -9,7 +9,7 @@ mod restarts;
 use std::time::Duration;
 
 use tokio::{task::JoinSet, time::Instant};
-use watchfloor_channel::{Features, Gaps, text::Length};
+use watchfloor_channel::{Features, Gaps, TextUnit};
 
 use super::{
     super::{

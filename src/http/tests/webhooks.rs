@@ -92,7 +92,7 @@ impl ChannelAdapter for Echo {
 
 pub(super) fn echo() -> Arc<Echo> {
     let features = Features {
-        limits: Limits::of_text(100, TextUnit::Chars),
+        limits: Limits::of_text(TextUnit::Chars.length(100)),
         edits: false,
         edit_budget: None,
         edit_gaps: Gaps::constant(Duration::ZERO),

@@ -58,7 +58,7 @@ async fn a_private_chat_is_one_conversation_without_mentions() {
 }
 
 #[tokio::test]
-async fn a_thread_opened_beneath_an_answer_goes_on_with_its_conversation() {
+async fn b030_b032_a_thread_opened_beneath_an_answer_goes_on_with_its_conversation() {
     for thread_ids in [ThreadIds::Always, ThreadIds::Never] {
         let setting = Setting::new(by_step()).hears_all();
         let stage = setting.feishu(|feishu| feishu.thread_ids = thread_ids).open().await;
@@ -87,15 +87,19 @@ async fn a_quote_of_an_answer_is_a_question_about_it() {
 }
 
 #[tokio::test]
-async fn what_stood_in_a_thread_before_the_mention_is_read() {
+async fn b033_what_stood_in_a_thread_before_the_mention_is_read_and_nothing_beside_it() {
     let stage = Setting::new([Rule::reply("Yes.")]).hears_all().open().await;
+    stage.feishu.say(BOB, TOPICS, "the coffee machine is broken").await;
     let first = stage.feishu.say(BOB, TOPICS, "checkout is slow since 10:02").await;
+    for n in 0..60 {
+        stage.feishu.reply_in_thread(BOB, &first, &format!("pod {n} restarted")).await;
+    }
     stage.feishu.reply_in_thread(ALICE, &first, &format!("{MENTION} is it the pool?")).await;
     stage.idle().await;
     assert_eq!(stage.shown(&first), ["Yes."]);
     let said = asked::said(&stage.model.requests()[0]);
-    let read = said.iter().find(|said| said.starts_with("<thread>"));
-    assert!(read.is_some_and(|read| read.contains("slow since 10:02")), "{said:#?}");
+    let read = said.iter().find(|said| said.starts_with("<thread>")).unwrap();
+    assert!(read.contains("pod 59 restarted") && !read.contains("coffee"), "{read}");
     stage.done().await;
 }
 

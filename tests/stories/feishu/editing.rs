@@ -63,7 +63,7 @@ async fn a_restart_does_not_forget_where_texts_cannot_be_edited() {
 }
 
 #[tokio::test]
-async fn a_card_that_is_refused_is_said_as_a_post_and_a_post_as_a_text() {
+async fn b022_a_card_that_is_refused_is_said_as_a_post_and_a_post_as_a_text() {
     for refuses_posts in [false, true] {
         let stage = Stage::with([Rule::reply("The pool is **full**.")]).await;
         stage.feishu.change_chat(EXTERNAL, |chat| chat.no_cards = true).await;

@@ -175,12 +175,17 @@ async fn b024_letters_of_several_bytes_are_never_cut_in_two() {
 }
 
 #[tokio::test]
-async fn b028_b029_everything_of_a_turn_goes_into_the_topic_it_was_asked_in() {
+async fn b028_b029_b031_everything_of_a_turn_goes_into_the_topic_it_was_asked_in() {
+    let send = json!({"description": "look", "subagent_type": "looker", "prompt": "Errors?"});
+    let long = "The pool is full.\n\n".to_owned() + &"word ".repeat(6_000);
     let setting = Setting::new([
-        Rule::call("SendMessage", json!({"message": "Looking."})).when_step(0),
-        Rule::reply("The pool is full.\n\n".to_owned() + &"word ".repeat(6_000)).when_step(1),
+        Rule::reply("20 % errors.").when_persona("looker"),
+        Rule::calls([("SendMessage", json!({"message": "Looking."})), ("AgentTool", send)])
+            .when_persona("default")
+            .when_step(0),
+        Rule::reply(long).when_persona("default").when_step(1),
     ]);
-    let stage = setting.limit("notify_after = \"1ms\"").open().await;
+    let stage = setting.persona("looker", "query_promql").limit("notify_after = \"1ms\"").open().await;
     let questions = [stage.ask_at(TOPICS, ALICE, "why?").await, stage.ask_at(TOPICS, BOB, "and why here?").await];
     stage.idle().await;
     for question in &questions {
@@ -228,6 +233,25 @@ async fn b061_a_file_that_may_not_be_read_is_named_with_what_is_missing() {
 }
 
 #[tokio::test]
+async fn b061_a_gateways_page_never_reaches_the_model() {
+    let stage = Stage::with([Rule::reply("I can't read it.")]).await;
+    stage.feishu.fault_times("resource", Fault::HtmlPage(200), 10);
+    let chat = stage.feishu.p2p(ALICE);
+    let question = stage.feishu.attach(ALICE, &chat, "checkout.log", b"pool exhausted").await;
+    stage.idle().await;
+    assert_eq!(stage.shown(&question), ["I can't read it."]);
+    let said = asked::said(&stage.model.requests()[0]).join("\n");
+    assert!(said.contains("checkout.log") && said.contains("Not read") && !said.contains("Server Error"), "{said}");
+    stage.feishu.clear_faults();
+    // What a person attaches may be a page.
+    let page = stage.feishu.attach(ALICE, &chat, "report.html", b"<!DOCTYPE html><p>pool exhausted</p>").await;
+    stage.idle().await;
+    assert_eq!(stage.shown(&page), ["I can't read it."]);
+    assert!(asked::said(&stage.model.requests()[1]).join("\n").contains("pool exhausted"));
+    stage.done().await;
+}
+
+#[tokio::test]
 async fn a_log_that_is_attached_is_read() {
     let stage = Stage::with([Rule::reply("The pool is exhausted.")]).await;
     let chat = stage.feishu.p2p(ALICE);
@@ -240,24 +264,54 @@ async fn a_log_that_is_attached_is_read() {
 }
 
 #[tokio::test]
-async fn b070_what_the_runtime_told_the_model_is_not_shown() {
-    let reply = "<system-reminder>You have 2 steps left.</system-reminder>\n\nThe pool is full.";
-    let stage = Stage::with([Rule::reply(reply)]).await;
-    let question = stage.ask(ALICE, "why is it slow?").await;
+async fn b006_what_was_shown_before_is_replaced_and_never_doubled() {
+    let begins = "The pool is full.";
+    let whole = format!("{begins} Since ten minutes.");
+    for mode in ["text", "card"] {
+        let rules = [
+            Rule::call("SendMessage", json!({"message": begins})).with_text(begins).when_step(0),
+            // Said once, broken off, and said again from the beginning.
+            Rule::reply(whole.repeat(50)).but(ModelFault::CutAfterBytes(2_000)).when_step(1).once(),
+            Rule::reply(whole.clone()).when_step(1),
+        ];
+        let stage = Setting::new(rules).line(&format!("reply_mode = \"{mode}\"")).open().await;
+        let question = stage.ask(ALICE, "why is it slow?").await;
+        stage.idle().await;
+        assert_eq!(stage.shown(&question), [whole.as_str()]);
+        let texts: Vec<_> =
+            stage.feishu.edits(&stage.beneath(&question)[0].id).iter().map(|edit| edit.text()).collect();
+        assert!(texts.iter().all(|text| text.matches(begins).count() <= 1), "{texts:#?}");
+        stage.done().await;
+    }
+}
+
+#[tokio::test]
+async fn b034_what_feishu_tells_again_of_a_message_starts_nothing() {
+    let stage = Setting::new(by_step()).hears_all().open().await;
+    let parent = stage.feishu.say(BOB, GROUP, "checkout is slow").await;
+    let question = stage.feishu.reply(ALICE, &parent, &format!("{MENTION} why is it slow?")).await;
     stage.idle().await;
-    assert_eq!(stage.shown(&question), ["The pool is full."]);
+    let answer = stage.beneath(&question).remove(0);
+    // The same words under the same id, a reply under the parent, a sign on any of them.
+    stage.feishu.edit(&question, &format!("{MENTION} why is it slow?"), true).await;
+    stage.feishu.edit(&parent, "checkout is slow", true).await;
+    stage.feishu.reply(BOB, &parent, "I see it too").await;
+    for message in [&parent, &question, &answer.id] {
+        stage.feishu.react(BOB, message, "THUMBSUP").await;
+    }
+    stage.idle().await;
+    let tally = stage.tally().await;
+    assert_eq!((stage.shown(&question), tally.turns), (vec!["One.".to_owned()], 1));
     stage.done().await;
 }
 
 #[tokio::test]
-async fn b071_a_thought_left_open_at_the_end_does_not_take_the_sources_along() {
-    let look = Rule::call("query_promql", json!({"query": "pool_in_use"})).when_step(0);
-    let reply = Rule::reply("The pool is full [E1].\n<think>or is it").when_step(1);
-    let stage = Stage::with([look, reply]).await;
+async fn b041_telling_the_asker_something_ends_neither_the_turn_nor_starts_another() {
+    let tell = |step| Rule::call("SendMessage", json!({"message": format!("Step {step}.")})).when_step(step);
+    let stage = Stage::with([tell(0), tell(1), Rule::reply("Done.").when_step(2)]).await;
     let question = stage.ask(ALICE, "why is it slow?").await;
     stage.idle().await;
-    let answer = stage.shown(&question).concat();
-    assert!(answer.starts_with("The pool is full") && answer.contains("pool_in_use"), "{answer}");
-    assert!(answer.contains("Sources") && !answer.contains("or is it"), "{answer}");
+    let tally = stage.tally().await;
+    assert_eq!((stage.shown(&question), tally.turns, tally.messages), (vec!["Done.".to_owned()], 1, 1));
     stage.done().await;
 }

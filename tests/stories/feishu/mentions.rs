@@ -114,3 +114,27 @@ async fn b040_another_app_is_answered_only_where_it_is_listed() {
         stage.done().await;
     }
 }
+
+#[tokio::test]
+async fn b040_two_bots_that_answer_each_other_come_to_an_end() {
+    let lines = format!("allow_from = [\"{ALICE}\", \"{OTHER_BOT}\"]");
+    let setting = Setting::new([Rule::reply("So?")]).line(&lines).hears_all();
+    let scope = "im:message.group_at_msg.include_bot:readonly";
+    let stage = setting.feishu(|feishu| _ = feishu.scopes.insert(scope.to_owned())).open().await;
+    let words = format!("{MENTION} so what?");
+    let first = stage.feishu.say_as_bot(OTHER_BOT, GROUP, &words).await;
+    stage.idle().await;
+    for _ in 0..6 {
+        let answer = stage.beneath(&first).pop().unwrap();
+        stage.feishu.reply_as_bot(OTHER_BOT, &answer.id, &words).await;
+        stage.idle().await;
+    }
+    assert_eq!(stage.shown(&first), ["So?"; 5]);
+    // Until somebody who isn't a bot says something.
+    stage.feishu.reply(ALICE, &first, &format!("{MENTION} is that useful?")).await;
+    stage.idle().await;
+    stage.feishu.reply_as_bot(OTHER_BOT, &first, &words).await;
+    stage.idle().await;
+    assert_eq!(stage.shown(&first), ["So?"; 7]);
+    stage.done().await;
+}

@@ -15,6 +15,7 @@ pub(super) struct Setting {
     limits: String,
     channel: String,
     webhook: bool,
+    personas: Vec<(String, String)>,
 }
 
 impl Setting {
@@ -25,6 +26,7 @@ impl Setting {
             limits: String::new(),
             channel: String::new(),
             webhook: false,
+            personas: Vec::new(),
         }
     }
 
@@ -55,6 +57,16 @@ impl Setting {
         self
     }
 
+    /// A persona on disk that may call `tools`.
+    pub(super) fn persona(mut self, name: &str, tools: &str) -> Self {
+        let text = format!(
+            "---\nname: {name}\ndescription: Looks at one thing.\nwhen_to_use: In a story.\ntools: [{tools}]\n\
+             permission_mode: read-only\nmax_turns: 5\n---\n\nLook and report.\n"
+        );
+        self.personas.push((format!("{name}.md"), text));
+        self
+    }
+
     /// Starts everything and waits until Feishu reaches the bot.
     pub(super) async fn open(self) -> Stage {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -64,6 +76,11 @@ impl Setting {
         feishu.add_person(WEI, "Wei").await;
         feishu.add_person(OTHER_BOT, "deployer").await;
         let place = tempfile::tempdir().unwrap();
+        let agents = place.path().join("agents");
+        std::fs::create_dir(&agents).unwrap();
+        for (file, text) in &self.personas {
+            std::fs::write(agents.join(file), text).unwrap();
+        }
         let text = self.configuration(&feishu, &model, &telemetry);
         let app = start(&text, place.path()).await;
         let stage = Stage { feishu, model, telemetry, app, text, place, webhook: self.webhook };

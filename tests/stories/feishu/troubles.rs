@@ -57,7 +57,7 @@ async fn an_answer_outlives_the_message_that_began_its_thread() {
 }
 
 #[tokio::test]
-async fn a_topic_deleted_under_way_ends_the_matter() {
+async fn b027_a_topic_deleted_under_way_ends_the_matter() {
     let stage = Stage::with(by_step()).await;
     let (question, _) = stage.ask_and_hold(TOPICS, ALICE, "why is it slow?").await;
     stage.feishu.delete_topic(&question);

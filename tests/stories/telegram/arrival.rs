@@ -154,7 +154,7 @@ async fn a_channel_may_skip_what_comes_late() {
 }
 
 #[tokio::test]
-async fn b001_b002_b004_copies_of_an_update_are_answered_once_during_and_after_the_answer() {
+async fn b001_b002_b003_b004_copies_of_an_update_are_answered_once_during_and_after_the_answer() {
     let stage = Stage::with(by_step()).await;
     stage.model.hold();
     let question = stage.ask(ALICE, "why is it slow?").await;

@@ -125,8 +125,7 @@ async fn b017_several_questions_at_once_are_answered_and_no_wait_is_cut_short() 
     }
     stage.idle().await;
     assert_eq!(stage.shown(OPS), ["One."; 3]);
-    // Telegram's own burst is not published: a first refusal may be, a call during the wait that it tells may not.
-    assert!(stage.refused().len() <= 1, "{:#?}", stage.refused());
+    assert!(stage.refused().is_empty(), "our own pace: {:#?}", stage.refused());
     stage.done().await;
 }
 

@@ -1,17 +1,35 @@
 //! Faults that bots like this one had in the field, each by its number, as Telegram would bring them: conversations, mentions,
 //! loops and leaks. Those of arrival, editing and formatting stand beside their subjects.
 
+use std::time::Duration;
+
 use serde_json::json;
 use watchfloor_sim::{
     model::{ModelFault, Rule},
-    telegram::{ALICE, BOB, BOT_ID, FORUM, OPS},
+    telegram::{ALICE, BOB, BOT_ID, FORUM, Fault, OPS},
 };
 
 use super::{
     setting::Setting,
     stage::{POST, Stage, chain},
 };
-use crate::{asked, stage::by_step};
+use crate::{asked, field::OPENINGS, stage::by_step};
+
+#[tokio::test]
+async fn b005_b070_what_opens_a_text_and_is_not_for_people_is_never_shown() {
+    for opening in OPENINGS {
+        let tell = Rule::call("SendMessage", json!({"message": format!("{opening}Looking.")})).when_step(0);
+        let stage = Stage::with([tell, Rule::reply(format!("{opening}The pool is full.")).when_step(1)]).await;
+        // In a private chat.
+        stage.telegram.say(ALICE, ALICE, "why is it slow?").await;
+        let message = stage.answer_in(ALICE).await;
+        assert_eq!(stage.shown(ALICE), ["The pool is full."], "{opening}");
+        let texts = stage.versions(ALICE, message.id);
+        assert!(texts.iter().all(|text| !opening.lines().any(|line| text.contains(line))), "{texts:#?}");
+        assert_eq!(stage.telegram.calls(POST).len(), 1, "{opening}");
+        stage.done().await;
+    }
+}
 
 #[tokio::test]
 async fn b006_what_was_shown_before_is_replaced_and_never_doubled() {
@@ -31,6 +49,21 @@ async fn b006_what_was_shown_before_is_replaced_and_never_doubled() {
     let versions = stage.versions(OPS, message.id);
     assert!(versions.iter().all(|text| text.matches(begins).count() <= 1), "{versions:#?}");
     stage.done().await;
+}
+
+#[tokio::test]
+async fn b015_an_answer_that_is_ready_before_its_placeholder_stands_is_one_message() {
+    let slow = Duration::from_millis(700);
+    for fault in [Fault::DelayBefore(slow), Fault::DelayAfter(slow)] {
+        let stage = Stage::with(by_step()).await;
+        stage.telegram.fault(POST, fault);
+        stage.ask(ALICE, "why is it slow?").await;
+        stage.model.next_request().await;
+        stage.model.wait_for_open_streams(0).await;
+        stage.idle().await;
+        assert_eq!((stage.shown(OPS), stage.telegram.calls(POST).len()), (vec!["One.".to_owned()], 1));
+        stage.done().await;
+    }
 }
 
 #[tokio::test]

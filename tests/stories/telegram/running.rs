@@ -80,6 +80,26 @@ async fn a_stop_command_ends_the_thinking_in_every_spelling() {
 }
 
 #[tokio::test]
+async fn a_question_that_is_edited_into_stop_ends_and_stays_ended() {
+    let stage = Stage::with(by_step()).await;
+    let (question, placeholder) = thinking(&stage).await;
+    stage.telegram.edit(ALICE, OPS, question, "@ops_bot /stop").await;
+    let stopped = "Stopped by Alice. Mention me again to start over.".to_owned();
+    stage.telegram.wait_for_text(OPS, placeholder.id, |text| text == stopped).await;
+    stage.idle().await;
+    // Telegram reports edits that changed no word, too.
+    stage.reply(ALICE, placeholder.id, "and now?").await;
+    stage.model.wait_for_open_streams(1).await;
+    stage.telegram.touch(OPS, question).await;
+    stage.telegram.heard().await;
+    stage.model.release();
+    assert_eq!(stage.answer().await, "One.");
+    stage.idle().await;
+    assert_eq!(stage.shown(OPS), [stopped, "One.".to_owned()]);
+    stage.done().await;
+}
+
+#[tokio::test]
 async fn a_stop_in_a_topic_ends_what_is_under_way_there_and_nothing_else() {
     let stage = Stage::with(by_step()).await;
     stage.model.hold();

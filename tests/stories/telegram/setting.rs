@@ -6,8 +6,10 @@ use watchfloor_sim::{
     telegram::{self, TelegramConfig},
 };
 
-use super::stage::Stage;
+use super::{front::Front, stage::Stage};
 use crate::setting::{WORLD, start};
+
+pub(crate) const SECRET_TOKEN: &str = "story-secret-token";
 
 #[derive(Clone)]
 pub(crate) struct Setting {
@@ -16,6 +18,7 @@ pub(crate) struct Setting {
     limits: String,
     channel: String,
     personas: Vec<(String, String)>,
+    webhook: bool,
 }
 
 impl Default for Setting {
@@ -26,6 +29,7 @@ impl Default for Setting {
             limits: String::new(),
             channel: "allow_rooms = [\"*\"]\ndm_policy = \"open\"\n".into(),
             personas: Vec::new(),
+            webhook: false,
         }
     }
 }
@@ -53,6 +57,12 @@ impl Setting {
         self
     }
 
+    /// Telegram sends requests instead of being polled.
+    pub(crate) fn webhook(mut self) -> Self {
+        self.webhook = true;
+        self
+    }
+
     /// A persona on disk that may call `tools`.
     pub(crate) fn persona(mut self, name: &str, tools: &str) -> Self {
         let text = format!(
@@ -75,16 +85,34 @@ impl Setting {
         for (file, text) in &self.personas {
             std::fs::write(agents.join(file), text).unwrap();
         }
-        let text = self.configuration(&telegram, &model, &telemetry);
+        let front = if self.webhook { Some(Front::open().await) } else { None };
+        let text = self.configuration(&telegram, &model, &telemetry, front.as_ref());
         let app = start(&text, place.path()).await;
-        Stage { telegram, model, telemetry, app, text, place }
+        if let Some(front) = &front {
+            front.leads_to(Some(app.address()));
+        }
+        Stage { telegram, model, telemetry, app, text, place, front }
     }
 
-    fn configuration(&self, telegram: &TelegramSim, model: &ModelSim, telemetry: &TelemetrySim) -> String {
+    fn configuration(
+        &self,
+        telegram: &TelegramSim,
+        model: &ModelSim,
+        telemetry: &TelemetrySim,
+        front: Option<&Front>,
+    ) -> String {
+        let (public, transport) = match front {
+            Some(front) => (
+                format!("public_url = \"{}\"", front.url),
+                format!("mode = \"webhook\"\nsecret_token = \"{SECRET_TOKEN}\""),
+            ),
+            None => (String::new(), String::new()),
+        };
         format!(
             r#"
 [server]
 listen = "127.0.0.1:0"
+{public}
 [store]
 url = "sqlite://story.db"
 [limits]
@@ -105,6 +133,7 @@ kind = "telegram"
 name = "telegram"
 bot_token = "{token}"
 api_url = "{telegram}"
+{transport}
 {channel}
 "#,
             limits = self.limits,

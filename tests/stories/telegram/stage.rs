@@ -15,7 +15,7 @@ use watchfloor_sim::{
     telegram::{Author, Call, Message, OPS},
 };
 
-use super::setting::Setting;
+use super::{front::Front, setting::Setting};
 use crate::setting::start;
 
 pub(crate) const POST: &str = "sendMessage";
@@ -34,6 +34,8 @@ pub(crate) struct Stage {
     /// The configuration.
     pub(crate) text: String,
     pub(crate) place: TempDir,
+    /// In webhook mode.
+    pub(crate) front: Option<Front>,
 }
 
 impl Stage {
@@ -160,6 +162,9 @@ impl Stage {
     pub(crate) async fn restarted(mut self, drain: Duration) -> Self {
         assert!(timeout(DRAIN * 2, self.app.stop(drain)).await.is_ok(), "the bot didn't stop");
         self.app = start(&self.text, self.place.path()).await;
+        if let Some(front) = &self.front {
+            front.leads_to(Some(self.app.address()));
+        }
         self
     }
 

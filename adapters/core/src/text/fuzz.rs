@@ -2,16 +2,16 @@
 
 use proptest::{prelude::*, test_runner::TestCaseError};
 
-use super::{Length, Limits, Size, blocks, for_people, split_within};
+use super::{Limits, Size, blocks, for_people, split_within};
 use crate::{
     TextUnit,
     fuzzing::{fuzz, texts},
 };
 
-const LIMITS: Limits = Limits { text: Length::new(120), unit: TextUnit::Utf16, bytes: 300, marks: 4 };
+const LIMITS: Limits = Limits { text: TextUnit::Utf16.length(120), bytes: 300, marks: 4 };
 
 fn size(part: &str) -> Size {
-    Size { text: TextUnit::Utf16.measure(part), bytes: part.len(), marks: part.matches('`').count() / 2 }
+    Size { text: LIMITS.measure(part), bytes: part.len(), marks: part.matches('`').count() / 2 }
 }
 
 fn holds(text: &str) -> Result<(), TestCaseError> {

@@ -14,5 +14,5 @@ pub use address::{is_web_address, next_address};
 pub use controls::printable;
 pub use sanitize::for_people;
 pub use shorten::{middle, one_line, shorten};
-pub use size::{Length, Limits, Size};
+pub use size::{Length, Limits, Size, TextUnit};
 pub use split::split_within;

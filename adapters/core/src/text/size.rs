@@ -1,42 +1,74 @@
 //! How long a rendered message is, and how long it may be. Adapters measure what they would really send; the splitter only
 //! compares.
 
-use std::ops::AddAssign;
+/// The unit in which a platform counts text. Mixing them up is a classic cause of refused messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextUnit {
+    Bytes,
+    Utf16,
+    Chars,
+}
 
-use crate::TextUnit;
-
-/// So much text in some [`TextUnit`]. A type of its own, so that it can't be mixed up with bytes or places in a string.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Length(usize);
-
-impl Length {
-    pub const ZERO: Self = Self(0);
-
-    /// A limit, as a platform names it. A text's length comes from [`TextUnit::measure`].
-    pub const fn new(units: usize) -> Self {
-        Self(units)
+impl TextUnit {
+    pub fn measure(self, text: &str) -> Length {
+        self.length(match self {
+            Self::Bytes => text.len(),
+            Self::Utf16 => text.encode_utf16().count(),
+            Self::Chars => text.chars().count(),
+        })
     }
 
-    pub const fn get(self) -> usize {
-        self.0
-    }
-
-    #[must_use]
-    pub const fn less(self, units: usize) -> Self {
-        Self(self.0.saturating_sub(units))
+    /// A limit, as a platform names it, or a length that was counted elsewhere.
+    pub const fn length(self, units: usize) -> Length {
+        Length { units, unit: self }
     }
 }
 
-impl AddAssign for Length {
-    fn add_assign(&mut self, more: Self) {
-        self.0 = self.0.saturating_add(more.0);
+/// So much text in a unit that it carries along. Platforms are chosen while we run, so no compiler can tell their units
+/// apart; instead lengths have no order, and one in another unit fits nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    units: usize,
+    unit: TextUnit,
+}
+
+impl Length {
+    pub const fn get(self) -> usize {
+        self.units
+    }
+
+    pub const fn is_zero(self) -> bool {
+        self.units == 0
+    }
+
+    /// Never what is counted in another unit.
+    pub fn holds(self, text: Self) -> bool {
+        self.unit == text.unit && text.units <= self.units
+    }
+
+    /// The shorter one; nothing if they can't be compared.
+    #[must_use]
+    pub fn or_less(self, other: Self) -> Self {
+        Self { units: if self.unit == other.unit { self.units.min(other.units) } else { 0 }, ..self }
+    }
+
+    /// The longer one; more than any limit if they can't be compared.
+    #[must_use]
+    fn or_more(self, other: Self) -> Self {
+        Self { units: if self.unit == other.unit { self.units.max(other.units) } else { usize::MAX }, ..self }
+    }
+
+    /// What is left; nothing if they can't be compared.
+    #[must_use]
+    fn less(self, other: Self) -> Self {
+        Self { units: if self.unit == other.unit { self.units.saturating_sub(other.units) } else { 0 }, ..self }
     }
 }
 
 /// A message as a platform would count it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// What is seen, in the unit of the [`Limits`] it is held against. Zero: there is nothing to see, and nothing is sent.
+    /// What is seen. Zero: there is nothing to see, and nothing is sent.
     pub text: Length,
     /// What goes over the wire, markup and escapes included.
     pub bytes: usize,
@@ -48,33 +80,41 @@ pub struct Size {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub text: Length,
-    pub unit: TextUnit,
     pub bytes: usize,
     pub marks: usize,
 }
 
 impl Limits {
     /// Where only the text counts.
-    pub const fn of_text(units: usize, unit: TextUnit) -> Self {
-        Self { text: Length(units), unit, bytes: usize::MAX, marks: usize::MAX }
+    pub const fn of_text(text: Length) -> Self {
+        Self { text, bytes: usize::MAX, marks: usize::MAX }
     }
 
-    pub const fn hold(&self, size: &Size) -> bool {
-        size.text.0 <= self.text.0 && size.bytes <= self.bytes && size.marks <= self.marks
+    /// In the unit in which the text is limited.
+    pub fn measure(&self, text: &str) -> Length {
+        self.text.unit.measure(text)
+    }
+
+    /// The same for what was counted already.
+    pub const fn length(&self, units: usize) -> Length {
+        self.text.unit.length(units)
+    }
+
+    pub fn hold(&self, size: &Size) -> bool {
+        self.text.holds(size.text) && size.bytes <= self.bytes && size.marks <= self.marks
     }
 
     /// For what may take up half a message at most.
     #[must_use]
     pub const fn halved(&self) -> Self {
-        Self { text: Length(self.text.0 / 2), unit: self.unit, bytes: self.bytes / 2, marks: self.marks / 2 }
+        Self { text: self.length(self.text.units / 2), bytes: self.bytes / 2, marks: self.marks / 2 }
     }
 
     /// Room kept for something that is added later.
     #[must_use]
-    pub const fn less(&self, size: &Size) -> Self {
+    pub fn less(&self, size: &Size) -> Self {
         Self {
-            text: self.text.less(size.text.0),
-            unit: self.unit,
+            text: self.text.less(size.text),
             bytes: self.bytes.saturating_sub(size.bytes),
             marks: self.marks.saturating_sub(size.marks),
         }
@@ -90,7 +130,11 @@ impl Size {
     /// Where either may be sent.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        Self { text: self.text.max(other.text), bytes: self.bytes.max(other.bytes), marks: self.marks.max(other.marks) }
+        Self {
+            text: self.text.or_more(other.text),
+            bytes: self.bytes.max(other.bytes),
+            marks: self.marks.max(other.marks),
+        }
     }
 }
 
@@ -98,21 +142,37 @@ impl Size {
 mod tests {
     use super::*;
 
+    const UTF16: TextUnit = TextUnit::Utf16;
+
     #[test]
     fn a_message_is_held_only_if_every_limit_holds_it() {
-        let limits = Limits { text: Length(10), unit: TextUnit::Utf16, bytes: 30, marks: 2 };
-        let size = Size { text: Length(10), bytes: 30, marks: 2 };
+        let limits = Limits { text: UTF16.length(10), bytes: 30, marks: 2 };
+        let size = Size { text: UTF16.length(10), bytes: 30, marks: 2 };
         assert!(limits.hold(&size));
-        for over in [Size { text: Length(11), ..size }, Size { bytes: 31, ..size }, Size { marks: 3, ..size }] {
+        for over in [Size { text: UTF16.length(11), ..size }, Size { bytes: 31, ..size }, Size { marks: 3, ..size }] {
             assert!(!limits.hold(&over), "{over:?}");
         }
-        assert_eq!(limits.halved(), Limits { text: Length(5), unit: TextUnit::Utf16, bytes: 15, marks: 1 });
+        assert_eq!(limits.halved(), Limits { text: UTF16.length(5), bytes: 15, marks: 1 });
         assert_eq!(
-            limits.less(&Size { text: Length(4), bytes: 40, marks: 1 }),
-            Limits { text: Length(6), unit: TextUnit::Utf16, bytes: 0, marks: 1 }
+            limits.less(&Size { text: UTF16.length(4), bytes: 40, marks: 1 }),
+            Limits { text: UTF16.length(6), bytes: 0, marks: 1 }
         );
-        let larger = Size { text: Length(1), bytes: 50, marks: 3 };
-        assert_eq!(size.or(larger), Size { text: Length(10), bytes: 50, marks: 3 });
-        assert!(Limits::of_text(3, TextUnit::Chars).hold(&Size::of_text(TextUnit::Chars.measure("错误!"))));
+        let larger = Size { text: UTF16.length(1), bytes: 50, marks: 3 };
+        assert_eq!(size.or(larger), Size { text: UTF16.length(10), bytes: 50, marks: 3 });
+        let limits = Limits::of_text(TextUnit::Chars.length(3));
+        assert!(limits.hold(&Size::of_text(limits.measure("错误!"))));
+    }
+
+    #[test]
+    fn what_is_counted_in_another_unit_fits_nowhere() {
+        let limits = Limits::of_text(UTF16.length(4_096));
+        let size = |unit: TextUnit| Size::of_text(unit.measure("错误"));
+        assert!(limits.hold(&size(UTF16)));
+        for other in [TextUnit::Bytes, TextUnit::Chars] {
+            assert!(!limits.hold(&size(other)), "{other:?}");
+            assert!(!limits.hold(&size(UTF16).or(size(other))), "{other:?}");
+            assert!(!limits.less(&size(other)).hold(&size(UTF16)), "{other:?}");
+            assert_eq!(limits.text.or_less(other.length(9)), UTF16.length(0), "{other:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use cut::Search;
 use outline::Outline;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::size::{Length, Limits, Size};
+use super::size::{Limits, Size};
 /// Cuts CommonMark into parts whose `measure`, taken after rendering, is held by the limits.
 ///
 /// Prefers the end of a block, then of a list item, a line, a sentence, a word; inside a grapheme only where one alone is
@@ -21,7 +21,7 @@ use super::size::{Length, Limits, Size};
 /// for such repetition the rest is cut as plain text.
 pub fn split_within(markdown: &str, limits: &Limits, measure: impl Fn(&str) -> Size) -> Vec<String> {
     let mut parts = parts(markdown, limits, &measure);
-    parts.retain(|part| measure(&part.text).text > Length::ZERO);
+    parts.retain(|part| !measure(&part.text).text.is_zero());
     parts.into_iter().map(|part| part.text).collect()
 }
 

@@ -27,6 +27,7 @@ mod link;
 mod mentions;
 mod parts;
 mod quotes;
+mod scopes;
 mod threads;
 #[cfg(test)]
 mod vectors;
@@ -84,8 +85,8 @@ impl Receiver {
         self.door.answer(request).await
     }
 
-    pub(crate) async fn doctor(&self) -> Vec<Finding> {
-        doctor::look(&self.config, &self.api).await
+    pub(crate) async fn doctor(&self, rooms: &[String]) -> Vec<Finding> {
+        doctor::look(&self.config, &self.api, rooms).await
     }
 
     /// For health: what was turned away, and how long ago the last event came.

@@ -9,15 +9,14 @@ mod post;
 use serde_json::{Value, json};
 use watchfloor_channel::{
     Body, TextUnit,
-    text::{Length, Limits, Size, blocks, printable},
+    text::{Limits, Size, blocks, printable},
 };
 
 pub(crate) use escape::mention;
 
 /// Feishu takes 30 KB of a post or a card and counts style tags in, so we stay below. Nothing else limits the length. It is the
 /// same in every form, since a room may turn from one to the other.
-pub(crate) const LIMITS: Limits =
-    Limits { text: Length::new(28_000), unit: TextUnit::Bytes, bytes: 28_000, marks: 200 };
+pub(crate) const LIMITS: Limits = Limits { text: TextUnit::Bytes.length(28_000), bytes: 28_000, marks: 200 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -104,11 +103,11 @@ impl Content {
     /// The content is a string inside the request: quotes and backslashes are escaped once more.
     pub(crate) fn size(&self) -> Size {
         if self.is_blank() {
-            return Size::default();
+            return Size::of_text(LIMITS.length(0));
         }
         let escapes = self.json.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
         let bytes = self.json.len() + escapes;
-        Size { text: Length::new(bytes), bytes, marks: self.parts }
+        Size { text: LIMITS.length(bytes), bytes, marks: self.parts }
     }
 }
 

@@ -176,7 +176,7 @@ fn nothing_to_show_is_known_as_blank() {
         for text in ["", " \n", "\0"] {
             let content = Content::markdown(text, form);
             assert!(content.is_blank() && Content::plain(text, form).is_blank(), "{content:?}");
-            assert_eq!(content.size(), Size::default());
+            assert_eq!(content.size(), Size::of_text(LIMITS.length(0)));
         }
     }
     assert!(Content::markdown("```\n```", Form::Post).is_blank());
@@ -185,12 +185,12 @@ fn nothing_to_show_is_known_as_blank() {
 #[test]
 fn a_long_answer_is_cut_by_the_bytes_of_its_json() {
     for form in [Form::Post, Form::Card] {
-        let limits = Limits { text: Length::new(4_000), bytes: 4_000, ..LIMITS };
+        let limits = Limits { text: LIMITS.length(4_000), bytes: 4_000, ..LIMITS };
         for text in ["错误率上升。".repeat(300), "\"\\<*".repeat(1_200), TABLE.repeat(100)] {
             let measure = |part: &str| Content::markdown(part, form).size();
             let parts = split_within(&text, &limits, measure);
             assert!(parts.len() > 1);
-            assert!(parts.iter().all(|part| limits.hold(&measure(part)) && measure(part).text > Length::ZERO));
+            assert!(parts.iter().all(|part| limits.hold(&measure(part)) && !measure(part).text.is_zero()));
         }
     }
 }
@@ -327,7 +327,7 @@ proptest! {
     fn parts_say_in_order_what_the_whole_says(words in prop::collection::vec("[a-z]{1,9}( \\*\\*b\\*\\*| `c`|\n\n|\n- |, <|\n> )?", 0..60)) {
         let text = words.join(" ");
         for form in [Form::Post, Form::Card] {
-            let limits = Limits { text: Length::new(400), bytes: 400, ..LIMITS };
+            let limits = Limits { text: LIMITS.length(400), bytes: 400, ..LIMITS };
             let mut said = Vec::new();
             for part in split_within(&text, &limits, |part| Content::markdown(part, form).size()) {
                 let content = Content::markdown(&part, form);

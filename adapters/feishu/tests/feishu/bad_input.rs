@@ -109,7 +109,7 @@ async fn no_secret_is_logged_or_shown() {
     bot.feishu.refuse_upgrade(403, None);
     bot.feishu.close_connections();
     writeln!(states, "{:?}", bot.state(|state| matches!(state, ChannelState::Off(_))).await).unwrap();
-    writeln!(states, "{:?} {:?}", bot.adapter, bot.adapter.doctor().await).unwrap();
+    writeln!(states, "{:?} {:?}", bot.adapter, bot.adapter.doctor(&[]).await).unwrap();
 
     let by_webhook = webhook::connected(tenant()).await;
     by_webhook.feishu.http_fault(HttpFault::BadSignature);

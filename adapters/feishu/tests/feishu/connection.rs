@@ -177,10 +177,10 @@ async fn stopping_interrupts_a_wait() {
 #[tokio::test]
 async fn the_doctor_names_what_is_wrong() {
     let bot = Bot::idle(tenant(), |_| {}).await;
-    let findings = bot.adapter.doctor().await;
-    assert!(findings.iter().all(|finding| finding.ok) && findings.len() == 4, "{findings:?}");
+    let findings = bot.adapter.doctor(&[]).await;
+    assert!(findings.iter().all(|finding| finding.ok) && findings.len() == 6, "{findings:?}");
     let wrong = async |bot: &Bot| {
-        let findings = bot.adapter.doctor().await;
+        let findings = bot.adapter.doctor(&[]).await;
         let wrong: Vec<_> = findings.into_iter().filter(|finding| !finding.ok).collect();
         wrong.into_iter().map(|finding| (finding.what, finding.remedy.unwrap())).collect::<Vec<_>>()
     };

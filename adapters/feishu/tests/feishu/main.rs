@@ -7,6 +7,7 @@ mod clicks;
 mod conformance;
 mod connection;
 mod desk;
+mod doctor;
 mod editing;
 mod files;
 mod packets;

@@ -9,6 +9,7 @@ mod log;
 
 use std::time::Duration;
 
+use futures::future::LocalBoxFuture;
 use tokio::time::{sleep, timeout};
 
 pub use self::{checks::*, log::Log};
@@ -204,7 +205,10 @@ pub type Proved = Result<(), Lacks>;
 #[macro_export]
 macro_rules! conformance {
     ($subject:ty) => {
-        $crate::conformance!(@tests $subject:
+        $crate::conformance! { @list tests $subject }
+    };
+    (@list $what:ident $subject:ty) => {
+        $crate::conformance! { @$what $subject:
             no_acknowledgement_comes_before_the_verdict
             what_the_store_refused_is_brought_again
             a_redelivered_message_is_handed_on_under_the_same_key
@@ -220,7 +224,10 @@ macro_rules! conformance {
             a_message_deleted_under_way_is_known_to_be_gone
             a_stop_waits_neither_for_the_platform_nor_for_a_stuck_store
             an_unknown_kind_of_event_is_acknowledged_and_logged_once
-        );
+        }
+    };
+    (@names $subject:ty: $($check:ident)*) => {
+        vec![$((stringify!($check), (|| Box::pin($crate::conformance::$check::<$subject>()) as _) as Check)),*]
     };
     (@tests $subject:ty: $($check:ident)*) => {
         $(
@@ -239,6 +246,14 @@ macro_rules! conformance {
             }
         }
     };
+}
+
+/// A check that is not run as a test of its own.
+pub type Check = fn() -> LocalBoxFuture<'static, Proved>;
+
+/// Every check by its name.
+pub fn every<S: Subject + 'static>() -> Vec<(&'static str, Check)> {
+    conformance!(@list names S)
 }
 
 /// A check holds, or is listed as lacking for the same reason.

@@ -62,6 +62,7 @@ fn name(method: &Method, path: &str) -> Option<(&'static str, Vec<String>)> {
         ("POST", ["callback", "ws", "endpoint"]) => ("endpoint", &[]),
         ("POST", ["open-apis", "auth", "v3", "tenant_access_token", "internal"]) => ("token", &[]),
         ("GET", ["open-apis", "bot", "v3", "info"]) => ("bot_info", &[]),
+        ("GET", ["open-apis", "application", "v6", "scopes"]) => ("scopes", &[]),
         ("POST", ["open-apis", "contact", "v3", "users", "basic_batch"]) => ("users", &[]),
         (method, ["open-apis", "im", "v1", rest @ ..]) => match (method, rest) {
             ("POST", ["messages"]) => ("send", &[]),

@@ -5,7 +5,7 @@
 //!
 //! Calls go by short names, for [`FeishuSim::fault`] and [`FeishuSim::calls`]: `token`, `bot_info`, `endpoint`, `send`,
 //! `reply`, `edit` (PUT), `patch`, `recall`, `react`, `unreact`, `get`, `mget`, `list`, `resource`, `upload_image`,
-//! `upload_file`, `users`, `chat`.
+//! `upload_file`, `users`, `chat`, `scopes`.
 
 mod api;
 mod card;

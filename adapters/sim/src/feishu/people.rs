@@ -160,12 +160,21 @@ impl FeishuSim {
 
     /// Another app's bot says something.
     pub async fn say_as_bot(&self, bot: &str, chat: &str, text: &str) -> String {
-        let message = self.shared.world.change(|world| {
+        self.publish(self.words_of_bot(bot, chat, text), None, false)
+    }
+
+    /// As [`FeishuSim::say_as_bot`], in answer to a message.
+    pub async fn reply_as_bot(&self, bot: &str, to: &str, text: &str) -> String {
+        let chat = self.message(to).chat;
+        self.publish(self.words_of_bot(bot, &chat, text), Some(to), false)
+    }
+
+    fn words_of_bot(&self, bot: &str, chat: &str, text: &str) -> Message {
+        self.shared.world.change(|world| {
             let mut message = world.said(bot, chat, text);
             message.author = if bot == BOT_OPEN_ID { Author::Bot } else { Author::OtherBot(bot.to_owned()) };
             message
-        });
-        self.publish(message, None, false)
+        })
     }
 
     /// A person takes a message back.

@@ -102,7 +102,7 @@ async fn call(
         _ => {}
     }
     note(body.clone());
-    ([("x-oauth-scopes", shared.config.scopes.as_str())], Json(body)).into_response()
+    ([("x-oauth-scopes", shared.scopes())], Json(body)).into_response()
 }
 
 enum Held {
@@ -162,7 +162,7 @@ fn settle(shared: &Arc<Shared>, method: &str, outcome: Outcome) -> Value {
             let mut body = json!({"ok": false, "error": error});
             if let Some(needed) = needed {
                 body["needed"] = needed.into();
-                body["provided"] = shared.config.scopes.as_str().into();
+                body["provided"] = shared.scopes().into();
             }
             if !hints.is_empty() {
                 body["response_metadata"] = json!({"messages": hints});

@@ -164,6 +164,15 @@ impl World {
     }
 }
 
+impl Shared {
+    /// What the tokens may do.
+    pub(crate) fn scopes(&self) -> String {
+        let lost = self.world.look().files.lost_scopes.clone();
+        let left: Vec<_> = self.config.scopes.split(',').filter(|scope| !lost.contains(*scope)).collect();
+        left.join(",")
+    }
+}
+
 impl SlackSim {
     /// Says something with files. The text is as on the wire: mentions as `<@U…>`.
     pub async fn share(
@@ -190,7 +199,7 @@ impl SlackSim {
         self.publish(message)
     }
 
-    /// From now on the token lacks this scope, such as `files:read`.
+    /// From now on the tokens lack this scope: `files:read`, `files:write`, `channels:read` and `groups:read` are asked for.
     pub fn lose_scope(&self, scope: &str) {
         self.shared.world.change(|world| world.files.lost_scopes.insert(scope.to_owned()));
     }

@@ -59,7 +59,8 @@ pub(crate) fn utf16(text: &str) -> usize {
 }
 
 /// Text and entities as the server keeps them: white space trimmed, code alone, quotes not nested, links found. The number
-/// tells how many entities were dropped because there are too many.
+/// tells how many entities were dropped because there are too many. Servers have been seen to leave the white space alone with
+/// which code begins; nothing promises it, so here it goes as well.
 pub(crate) fn settle(text: &str, asked: Vec<Entity>) -> (String, Vec<Entity>, usize) {
     let trimmed = text.trim();
     let start = utf16(&text[..text.len() - text.trim_start().len()]);

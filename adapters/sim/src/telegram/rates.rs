@@ -1,5 +1,5 @@
-//! Flood control: about a message or an edit a second per chat, twenty a minute per group, thirty a second in all. Who calls
-//! during a wait waits twice as long. Switched off unless the configuration asks, but for floods on demand.
+//! Flood control: a message or an edit a second per chat and short bursts beyond it, twenty a minute per group, thirty a second
+//! in all. Who calls during a wait waits twice as long. Switched off unless the configuration asks, but for floods on demand.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -7,15 +7,22 @@ use std::{
 };
 
 /// Messages that pass at once in a chat before the second counts.
-const BURST: usize = 3;
+const BURST: u32 = 3;
 const LONGEST: Duration = Duration::from_secs(4 * 3600);
 
 #[derive(Debug)]
 pub(crate) struct Rates {
     enforced: bool,
-    chats: HashMap<i64, VecDeque<Instant>>,
+    chats: HashMap<i64, Chat>,
     all: VecDeque<Instant>,
     floods: HashMap<i64, Flood>,
+}
+
+#[derive(Debug, Default)]
+struct Chat {
+    minute: VecDeque<Instant>,
+    /// Until when a message a second has been used up.
+    paid_until: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,15 +69,17 @@ impl Rates {
         }
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
         let own = self.chats.entry(chat).or_default();
-        while own.front().is_some_and(|&at| now.duration_since(at) >= minute) {
-            own.pop_front();
+        while own.minute.front().is_some_and(|&at| now.duration_since(at) >= minute) {
+            own.minute.pop_front();
         }
         while self.all.front().is_some_and(|&at| now.duration_since(at) >= second) {
             self.all.pop_front();
         }
         // Negative ids are groups; channels count as such.
-        let per_minute = (chat < 0).then(|| room(own, 20, minute, now)).flatten();
-        let wait = [room(own, BURST, second * BURST as u32, now), per_minute, room(&self.all, 30, second, now)];
+        let per_minute = (chat < 0).then(|| room(&own.minute, 20, minute, now)).flatten();
+        let paid_until = own.paid_until.filter(|until| *until > now).unwrap_or(now);
+        let per_second = (paid_until - now).checked_sub(second * (BURST - 1)).filter(|wait| !wait.is_zero());
+        let wait = [per_second, per_minute, room(&self.all, 30, second, now)];
         match wait.into_iter().flatten().max() {
             Some(wait) => {
                 // Told in whole seconds: who waits exactly that long passes.
@@ -79,7 +88,8 @@ impl Rates {
                 Err(Wait { seconds: wait.as_secs(), early: false })
             }
             None => {
-                own.push_back(now);
+                own.minute.push_back(now);
+                own.paid_until = Some(paid_until + second);
                 self.all.push_back(now);
                 Ok(())
             }
@@ -118,10 +128,11 @@ mod tests {
         let mut rates = Rates::new(true);
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let answers = [0, 10, 20, 30, 2000, 6031].map(|ms| rates.spend(PERSON, at(ms)));
+        let answers = [0, 10, 20, 30, 500, 2_000].map(|ms| rates.spend(PERSON, at(ms)));
         // The fourth comes too early, and so does who doesn't wait.
-        assert_eq!(answers, [Ok(()), Ok(()), Ok(()), first(3), early(6), early(12)]);
-        assert_eq!(rates.spend(PERSON, at(6031 + 12_000)), Ok(()));
+        assert_eq!(answers, [Ok(()), Ok(()), Ok(()), first(1), early(2), early(4)]);
+        let answers = [6_000, 6_001, 6_002, 7_000, 7_010].map(|ms| rates.spend(PERSON, at(ms)));
+        assert_eq!(answers, [Ok(()), Ok(()), Ok(()), Ok(()), first(1)]);
         assert_eq!(rates.spend(5002, at(30)), Ok(()));
     }
 

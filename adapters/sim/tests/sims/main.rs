@@ -1,6 +1,7 @@
 //! The simulators, driven by bare clients: what they promise on the wire and what their verbs tell.
 #![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
+mod conformance;
 mod feishu;
 mod feishu_calls;
 mod feishu_cards;

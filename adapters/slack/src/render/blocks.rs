@@ -10,7 +10,7 @@ use watchfloor_channel::{
 use super::{Rendered, render};
 
 /// Slack takes 3,000 characters and does not say how it counts them.
-const SECTION: Limits = Limits::of_text(2_900, TextUnit::Utf16);
+const SECTION: Limits = Limits::of_text(TextUnit::Utf16.length(2_900));
 /// Of a button, in characters.
 const LABEL: usize = 75;
 /// In one message.
@@ -75,7 +75,7 @@ fn section(text: &str) -> Value {
 }
 
 fn size(part: &Rendered) -> Size {
-    Size::of_text(SECTION.unit.measure(&part.text))
+    Size::of_text(SECTION.measure(&part.text))
 }
 
 fn fits(part: &Rendered) -> bool {
@@ -122,7 +122,7 @@ mod tests {
         let sections = shape(&format!("The log:\n\n```\n{}\n```\n\nThat is all.", lines.join("\n")));
         assert_eq!(sections.len(), 2);
         for section in &sections {
-            assert!(SECTION.unit.measure(section) <= SECTION.text && section.matches("```").count() == 2, "{section}");
+            assert!(SECTION.text.holds(SECTION.measure(section)) && section.matches("```").count() == 2, "{section}");
         }
         let said = sections.join("\n");
         let kept: Vec<_> = said.lines().filter(|line| line.contains("waits")).collect();
@@ -162,7 +162,7 @@ mod tests {
                 None => prop_assert!(words(&shown).is_empty() || shown.trim().is_empty()),
                 Some(_) => {
                     let sections: Vec<_> = shape(&text).into_iter().filter(|section| section != "-").collect();
-                    prop_assert!(sections.iter().all(|section| SECTION.unit.measure(section) <= SECTION.text && !section.is_empty()));
+                    prop_assert!(sections.iter().all(|section| SECTION.text.holds(SECTION.measure(section)) && !section.is_empty()));
                     let said = words(&sections.join("\n"));
                     let mut rest = said.iter();
                     // Heads of tables come again where one is cut; nothing is missing or out of order.

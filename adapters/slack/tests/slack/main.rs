@@ -5,6 +5,7 @@ mod asides;
 mod conformance;
 mod connection;
 mod desk;
+mod doctor;
 mod files;
 mod organisations;
 mod receiving;

@@ -212,7 +212,7 @@ impl Shared {
     pub(crate) async fn set_aside(
         &self,
         update_id: Option<i64>,
-        update: &(impl Serialize + Sync),
+        update: &(impl Serialize + Sync + ?Sized),
         why: &'static str,
     ) -> Result<(), Fault> {
         let id = update_id.map(|id| id.to_string()).unwrap_or_default();

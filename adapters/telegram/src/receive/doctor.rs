@@ -4,7 +4,7 @@ use serde_json::json;
 use watchfloor_channel::Finding;
 
 use super::{
-    address, sign_in,
+    Rooms, address, membership, sign_in,
     updates::{User, WebhookInfo},
 };
 use crate::{Intake, TelegramConfig, api::Api, errors::CallError};
@@ -15,15 +15,28 @@ pub(crate) const PRIVACY: &str = "privacy mode is on, so mentions in groups may 
 /// Updates that wait at Telegram although somebody should fetch them.
 const MANY: u64 = 50;
 
-pub(crate) async fn findings(config: &TelegramConfig, api: &Api) -> Vec<Finding> {
-    let me = sign_in::me(api).await;
-    let reads_all = me.as_ref().ok().and_then(|me: &User| me.can_read_all_group_messages);
-    let mut findings = vec![finding("the bot token is accepted", me.err().map(remedy))];
-    if !findings[0].ok {
-        return findings;
-    }
-    let privacy = (reads_all == Some(false)).then(|| PRIVACY.to_owned());
-    findings.push(finding("the bot sees mentions in groups", privacy));
+pub(crate) async fn findings(config: &TelegramConfig, api: &Api, moves: &Rooms, rooms: &[String]) -> Vec<Finding> {
+    let accepted = "the bot token is accepted";
+    let me: User = match sign_in::me(api).await {
+        Ok(me) => me,
+        Err(error) => return vec![Finding::wrong(accepted, remedy(error))],
+    };
+    let seen = membership::look(api, moves, me.id, rooms).await;
+    let mut findings = vec![Finding::fine(accepted)];
+    // To administrators Telegram shows everything.
+    let private = me.can_read_all_group_messages == Some(false);
+    findings.push(match private && seen.sees_all_of_them {
+        true => Finding::fine("the bot sees mentions in groups: privacy mode is on, but it is an administrator there"),
+        false => finding("the bot sees mentions in groups", private.then(|| PRIVACY.to_owned())),
+    });
+    findings.extend(delivery(config, api).await);
+    findings.extend(seen.findings);
+    findings
+}
+
+/// How updates come, and whether they do.
+async fn delivery(config: &TelegramConfig, api: &Api) -> Vec<Finding> {
+    let mut findings = Vec::new();
     let info: WebhookInfo = match api.raw("getWebhookInfo", &json!({}), config.call_timeout).await {
         Ok(info) => info,
         Err(error) => {
@@ -59,7 +72,7 @@ pub(crate) async fn findings(config: &TelegramConfig, api: &Api) -> Vec<Finding>
     findings
 }
 
-fn remedy(error: CallError) -> String {
+pub(super) fn remedy(error: CallError) -> String {
     match error {
         CallError::Refused(refusal) => refusal.remedy,
         error => error.to_string(),

@@ -11,6 +11,7 @@ mod frame;
 mod fuzz;
 mod gather;
 mod line;
+mod membership;
 mod messages;
 mod poll;
 mod rooms;
@@ -126,7 +127,7 @@ impl Receiver {
         vec![("updates_set_aside", read(&self.counts.quarantined)), ("refused_requests", read(&self.counts.refused))]
     }
 
-    pub(crate) async fn doctor(&self) -> Vec<Finding> {
-        doctor::findings(&self.config, &self.api).await
+    pub(crate) async fn doctor(&self, rooms: &[String]) -> Vec<Finding> {
+        doctor::findings(&self.config, &self.api, &self.rooms, rooms).await
     }
 }

@@ -3,8 +3,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json, value::RawValue};
 use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
@@ -98,7 +98,7 @@ impl Poller {
                         if self.shared.stop.is_cancelled() {
                             break;
                         }
-                        self.take(update).await?;
+                        self.take_raw(&update).await?;
                     }
                     self.take_due().await?;
                     self.confirm().await?;
@@ -121,13 +121,30 @@ impl Poller {
         }
     }
 
-    async fn poll(&self, wait: Duration) -> Result<Vec<Value>, CallError> {
+    async fn poll(&self, wait: Duration) -> Result<Vec<Box<RawValue>>, CallError> {
         let mut request = json!({"limit": LIMIT, "timeout": wait.as_secs(), "allowed_updates": updates::KINDS});
         if let Some(offset) = self.offset.filter(|_| self.latest.elapsed() < QUIET) {
             request["offset"] = offset.into();
         }
         let api = self.fresh.as_ref().unwrap_or(&self.shared.api);
         api.raw("getUpdates", &request, wait + self.shared.config.inbound_deadline).await
+    }
+
+    /// Each is read for itself, so that one that can't be read does not spoil the others.
+    async fn take_raw(&mut self, raw: &RawValue) -> Result<(), End> {
+        #[derive(Deserialize)]
+        struct Named {
+            update_id: i64,
+        }
+        if let Ok(update) = serde_json::from_str(raw.get()) {
+            return self.take(update).await;
+        }
+        let id = serde_json::from_str::<Named>(raw.get()).ok().map(|named| named.update_id);
+        if id.is_none_or(|id| self.line.came(id)) {
+            self.set_aside(id, raw.get(), "it is not readable").await?;
+            id.into_iter().for_each(|id| self.line.done(id));
+        }
+        Ok(())
     }
 
     async fn take(&mut self, update: Value) -> Result<(), End> {
@@ -187,7 +204,12 @@ impl Poller {
         Ok(())
     }
 
-    async fn set_aside(&self, id: Option<i64>, update: &(impl Serialize + Sync), why: &'static str) -> Result<(), End> {
+    async fn set_aside(
+        &self,
+        id: Option<i64>,
+        update: &(impl Serialize + Sync + ?Sized),
+        why: &'static str,
+    ) -> Result<(), End> {
         let _ = self.stored(|| self.shared.set_aside(id, update, why)).await?;
         Ok(())
     }

@@ -7,7 +7,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 use watchfloor_channel::{ChannelState, Refusal, RefusalKind, backoff::Backoff};
 
 use crate::{TelegramConfig, errors::CallError};
@@ -25,6 +25,8 @@ pub(crate) struct Trouble<'a> {
     /// The first and the latest conflict of a row.
     conflict: Option<(Instant, Instant)>,
     alarm: Option<&'static str>,
+    /// What was logged last: the same trouble is told once.
+    told: String,
 }
 
 impl<'a> Trouble<'a> {
@@ -34,7 +36,7 @@ impl<'a> Trouble<'a> {
         stop: CancellationToken,
     ) -> Self {
         let backoff = Backoff::new(config.reconnect.first, config.reconnect.longest);
-        Self { config, state, stop, backoff, conflict: None, alarm: None }
+        Self { config, state, stop, backoff, conflict: None, alarm: None, told: String::new() }
     }
 
     /// Waits as long as it takes. False: stop. An error: nothing can mend it.
@@ -53,7 +55,13 @@ impl<'a> Trouble<'a> {
         }
         let wait = self.backoff.next(&mut rand::rng()).max(at_least);
         let (attempt, wait_ms) = (self.backoff.attempts(), wait.as_millis());
-        warn!(channel.id = %self.config.id, %error, attempt, wait_ms, "Telegram is in trouble");
+        let said = error.to_string();
+        if self.told == said {
+            debug!(channel.id = %self.config.id, %error, attempt, wait_ms, "Telegram is still in trouble");
+        } else {
+            warn!(channel.id = %self.config.id, %error, attempt, wait_ms, "Telegram is in trouble");
+            self.told = said;
+        }
         Ok(self.stop.run_until_cancelled(sleep(wait)).await.is_some())
     }
 
@@ -96,6 +104,7 @@ impl<'a> Trouble<'a> {
             return;
         }
         self.alarm = None;
+        self.told.clear();
         if self.show(ChannelState::Connected) {
             info!(channel.id = %self.config.id, "connected to Telegram");
         }
@@ -107,5 +116,36 @@ impl<'a> Trouble<'a> {
             *shown = state;
             changed
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use watchfloor_channel::{ChannelId, ShortMemory};
+
+    use super::*;
+    use crate::Intake;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_stays_unreadable_is_shown_and_told_once_and_asked_for_at_most_a_minute_apart() {
+        let notes = Arc::new(ShortMemory::default());
+        let url = "http://127.0.0.1:9/".parse().unwrap();
+        let config = TelegramConfig::new(ChannelId::new("tg"), Intake::default(), "6000:x".into(), url, notes);
+        let (state, shown) = watch::channel(ChannelState::Connected);
+        let mut trouble = Trouble::new(&config, &state, CancellationToken::new());
+        let mut longest = Duration::ZERO;
+        for _ in 0..20 {
+            let asked = Instant::now();
+            let error = CallError::Unclear("the answer is not readable".to_owned());
+            assert!(trouble.with(error).await.unwrap());
+            longest = longest.max(asked.elapsed());
+        }
+        assert!((30..=60).contains(&longest.as_secs()), "{longest:?}");
+        let reason = "no clear answer from Telegram: the answer is not readable";
+        assert_eq!((&*shown.borrow(), &*trouble.told), (&ChannelState::Disconnected(reason.to_owned()), reason));
+        trouble.is_over();
+        assert_eq!((&*shown.borrow(), &*trouble.told), (&ChannelState::Connected, ""));
     }
 }

@@ -3,8 +3,8 @@
 
 use watchfloor_channel::text::{is_web_address, next_address};
 
-/// Parts `@` from the name after it. Shown as nothing.
-const JOINER: char = '\u{2060}';
+/// Parts `@` from the name after it, and holds the place before the indentation of a message's first line. Shown as nothing.
+pub(super) const JOINER: char = '\u{2060}';
 
 /// A mention made by us travels between these until it is rendered: id, name.
 const OPEN: char = '\u{E000}';

@@ -146,6 +146,10 @@ impl Page {
         }
         self.gap();
         self.new_line();
+        if text.starts_with(char::is_whitespace) && self.out.trim_start_matches(QUOTE).is_empty() {
+            // Telegram takes the white space off the beginning of a message.
+            self.out.push(escape::JOINER);
+        }
         let code = escape::escape(text.trim_end_matches('\n'));
         let info = info.trim();
         self.out.push_str(&if is_language(info) {

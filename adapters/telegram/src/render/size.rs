@@ -2,24 +2,24 @@
 
 use watchfloor_channel::{
     TextUnit,
-    text::{Length, Limits, Size, is_web_address},
+    text::{Limits, Size, is_web_address},
 };
 
 use super::Html;
 
 /// One message. Telegram takes 32,768 bytes, and silently drops every entity after the hundredth.
-pub(crate) const LIMITS: Limits = Limits { text: Length::new(4_096), unit: TextUnit::Utf16, bytes: 32_000, marks: 100 };
+pub(crate) const LIMITS: Limits = Limits { text: TextUnit::Utf16.length(4_096), bytes: 32_000, marks: 100 };
 
 /// The text as Telegram counts it once the tags are gone; the bytes sent; the entities that count. Addresses that Telegram
 /// finds by itself count as entities too.
 pub(crate) fn size(html: &Html) -> Size {
-    let mut size = Size { bytes: html.0.len(), ..Size::default() };
+    let (mut units, mut marks) = (0usize, 0);
     let mut before = "";
     let mut linked = false;
     for piece in pieces(&html.0) {
         match piece {
             Piece::Tag(tag) => {
-                size.marks += usize::from(counts(tag) && before != "pre");
+                marks += usize::from(counts(tag) && before != "pre");
                 linked = match tag {
                     "/a" | "/code" | "/pre" => false,
                     _ => linked || tag.starts_with("a ") || tag == "code" || tag == "pre",
@@ -27,13 +27,13 @@ pub(crate) fn size(html: &Html) -> Size {
                 before = tag;
             }
             Piece::Text(text) => {
-                size.text += length(text);
-                size.marks += if linked { 0 } else { text.split_whitespace().map(found_in).sum() };
+                units += length(text);
+                marks += if linked { 0 } else { text.split_whitespace().map(found_in).sum() };
                 before = "";
             }
         }
     }
-    size
+    Size { text: LIMITS.length(units), bytes: html.0.len(), marks }
 }
 
 /// Bold, italic and the like are outside the count.
@@ -54,7 +54,7 @@ fn found_in(word: &str) -> usize {
 /// The same text for a send without `parse_mode`. Addresses follow their labels, as long as the text fits with them.
 pub(crate) fn stripped(html: &Html) -> String {
     let with_addresses = without_tags(&html.0, true);
-    if LIMITS.unit.measure(&with_addresses) <= LIMITS.text { with_addresses } else { without_tags(&html.0, false) }
+    if LIMITS.text.holds(LIMITS.measure(&with_addresses)) { with_addresses } else { without_tags(&html.0, false) }
 }
 
 fn without_tags(html: &str, addresses: bool) -> String {
@@ -106,9 +106,9 @@ fn pieces(html: &str) -> impl Iterator<Item = Piece<'_>> {
 
 const ENTITIES: [(&str, &str); 4] = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
 
-fn length(text: &str) -> Length {
+fn length(text: &str) -> usize {
     let saved: usize = ENTITIES.iter().map(|(entity, _)| text.matches(entity).count() * (entity.len() - 1)).sum();
-    LIMITS.unit.measure(text).less(saved)
+    LIMITS.measure(text).get().saturating_sub(saved)
 }
 
 /// The ampersand comes last, or an escaped entity would be unescaped twice.

@@ -1,7 +1,7 @@
 //! Examples, then the laws: Telegram can parse it, nobody is notified, no word is lost, and what is measured is what is sent.
 
 use proptest::{prelude::*, test_runner::TestCaseError};
-use watchfloor_channel::text::{Length, Size, split_within};
+use watchfloor_channel::text::{Size, split_within};
 
 use super::*;
 use crate::fuzzing::{fuzz, texts};
@@ -130,7 +130,7 @@ fn what_is_counted_is_what_telegram_counts() {
         ("https://e.org and ops@e.org, web-1.example or 0.5", 49, 3),
     ] {
         let html = markdown(text);
-        assert_eq!(size(&html), Size { text: Length::new(text_units), bytes: html.as_str().len(), marks }, "{text}");
+        assert_eq!(size(&html), Size { text: LIMITS.length(text_units), bytes: html.as_str().len(), marks }, "{text}");
     }
 }
 
@@ -262,7 +262,7 @@ proptest! {
     #[test]
     fn parts_say_in_order_what_the_whole_says(words in prop::collection::vec("[a-z]{1,9}( \\*\\*b\\*\\*| `c`|\n\n|\n- |, <|\n> )?", 0..80)) {
         let text = words.join(" ");
-        let limits = watchfloor_channel::text::Limits { text: Length::new(90), bytes: 200, marks: 4, ..LIMITS };
+        let limits = watchfloor_channel::text::Limits { text: LIMITS.length(90), bytes: 200, marks: 4 };
         let mut said = Vec::new();
         for part in split_within(&text, &limits, |part| size(&markdown(part))) {
             let html = markdown(&part);

@@ -5,6 +5,7 @@ mod bad_input;
 mod clicks;
 mod conformance;
 mod desk;
+mod doctor;
 mod files;
 mod gather;
 mod moved;

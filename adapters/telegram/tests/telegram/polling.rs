@@ -72,6 +72,27 @@ async fn an_update_whose_handling_always_fails_is_set_aside_and_the_stream_goes_
 }
 
 #[tokio::test]
+async fn an_update_that_cannot_be_read_does_not_spoil_the_others_of_its_answer() {
+    let bot = Bot::connected(world(), |_| {}).await;
+    let deep = (0..300).fold(serde_json::json!("why?"), |inside, _| serde_json::json!([inside]));
+    let update = |id: i64, text: Value| {
+        let chat = serde_json::json!({"id": ALICE, "type": "private"});
+        let message =
+            serde_json::json!({"message_id": id, "date": 1, "chat": chat, "from": {"id": ALICE}, "text": text});
+        serde_json::json!({"update_id": id, "message": message})
+    };
+    let updates = [update(1, deep), update(2, "and now?".into())];
+    bot.telegram.fault("getUpdates", Fault::Answer(200, serde_json::json!({"ok": true, "result": updates})));
+    bot.telegram.cut_connections();
+    assert_eq!(bot.desk.texts(1).await, ["and now?"]);
+    bot.telegram.say(ALICE, OPS, "@ops_bot and the disk?").await;
+    assert_eq!(bot.desk.texts(2).await, ["and now?", "and the disk?"]);
+    let kept = bot.notes.read("quarantine/1").await.unwrap();
+    assert!(kept.is_some_and(|kept| kept.contains("it is not readable") && kept.contains("why?")), "with its words");
+    assert_eq!(bot.figure("updates_set_aside"), 1);
+}
+
+#[tokio::test]
 async fn answers_that_bring_nothing_new_are_not_asked_for_without_a_pause() {
     const PAUSE: Duration = Duration::from_millis(300);
     let bot =
@@ -244,7 +265,7 @@ async fn polls_ask_for_the_kinds_we_use_and_the_menu_names_what_acts() {
 #[tokio::test]
 async fn doctor_says_what_is_wrong_and_how_to_mend_it() {
     let wrong = async |bot: &Bot| {
-        let findings = bot.adapter.doctor().await;
+        let findings = bot.adapter.doctor(&[]).await;
         let wrong = findings.into_iter().filter(|finding| !finding.ok);
         wrong.map(|finding| (finding.what, finding.remedy.unwrap())).collect::<Vec<_>>()
     };

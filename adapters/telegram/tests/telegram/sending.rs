@@ -3,7 +3,7 @@
 use serde_json::json;
 use watchfloor_channel::{
     Ask, Body, ChannelAdapter, Choice, DeliveryKey, MessageId, Operation, RefusalKind, SendError, Sign, Tone,
-    text::{Length, Size, split_within},
+    text::{Size, split_within},
 };
 use watchfloor_sim::{
     long_answers,
@@ -238,7 +238,7 @@ async fn our_own_sentence_mentions_a_person_and_a_models_text_never_does() {
 async fn a_text_is_measured_as_telegram_counts_it_and_every_limit_counts() {
     let bot = bot().await;
     let measure = |text: &str| bot.adapter.measure(&markdown(text));
-    let size = |text: usize, bytes, marks| Size { text: Length::new(text), bytes, marks };
+    let size = |text: usize, bytes, marks| Size { text: bot.adapter.features().limits.length(text), bytes, marks };
     assert_eq!(measure("**a < b**"), size(5, "<b>a &lt; b</b>".len(), 0));
     assert_eq!(measure(&"🔥".repeat(2_000)), size(4_000, 8_000, 0));
     // 101 pieces of code are short, and more than a message can hold.
@@ -262,5 +262,28 @@ async fn a_long_answer_goes_out_in_parts_that_fit_and_loses_nothing() {
         }
         assert_eq!(answer.lost(&shown), Vec::<String>::new(), "{}", answer.name);
         assert_eq!(bot.telegram.complaints(), Vec::<String>::new(), "{}", answer.name);
+    }
+}
+
+/// Telegram takes the white space off the beginning of a message, whatever style it has.
+#[tokio::test]
+async fn a_part_that_begins_inside_code_keeps_its_indentation_with_markup_and_without() {
+    let bot = bot().await;
+    let lines: Vec<_> = (0..200).map(|n| format!("    indented: {n} {}", "x".repeat(60))).collect();
+    let answer = format!("```yaml\n{}\n```", lines.join("\n"));
+    let parts = split_within(&answer, &bot.adapter.features().limits, |part| bot.adapter.measure(&markdown(part)));
+    assert!(parts.len() > 2, "{}", parts.len());
+    for refused in [false, true] {
+        let mut shown = Vec::new();
+        for part in &parts {
+            if refused {
+                bot.telegram.fault(POST, Fault::error(400, "Bad Request: can't parse entities: no reason"));
+            }
+            let ours = bot.post(OPS, "", part).await.unwrap();
+            let message = bot.telegram.message(OPS, number(&ours));
+            assert_eq!(message.marked("pre").len(), usize::from(!refused));
+            shown.extend(message.text().trim_start_matches('\u{2060}').lines().map(str::to_owned));
+        }
+        assert_eq!(shown, lines, "without markup: {refused}");
     }
 }

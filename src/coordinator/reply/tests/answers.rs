@@ -5,7 +5,7 @@ use crate::wording;
 
 #[tokio::test]
 async fn what_does_not_fit_follows_as_replies_with_fences_closed_and_opened_again() {
-    let bench = Bench::new(|features| features.limits.text = Length::new(40)).await;
+    let bench = Bench::new(|features| features.limits.text = TextUnit::Chars.length(40)).await;
     let answer = "The log:\n\n```text\nfirst line of it\nsecond line of it\nthird line\n```\n\nThat is all.";
     bench.started().await.quiet().await.finish(&markdown(answer)).await.unwrap();
     let parts =
@@ -28,7 +28,7 @@ async fn an_answer_is_cut_where_its_bytes_are_too_many_though_its_text_is_not() 
 
 #[tokio::test]
 async fn a_part_that_the_platform_finds_too_long_is_cut_smaller() {
-    let bench = Bench::new(|features| features.limits.text = Length::new(24)).await;
+    let bench = Bench::new(|features| features.limits.text = TextUnit::Chars.length(24)).await;
     bench.platform.takes_at_most(16);
     let route = bench.started().await.quiet().await;
     route.finish(&markdown("one two three four five six seven eight nine ten")).await.unwrap();
@@ -74,7 +74,7 @@ async fn a_refusal_for_good_ends_the_matter() {
 
 #[tokio::test]
 async fn an_answer_is_shown_without_markup_rather_than_not_at_all() {
-    let bench = Bench::new(|features| features.limits.text = Length::new(12)).await;
+    let bench = Bench::new(|features| features.limits.text = TextUnit::Chars.length(12)).await;
     let route = bench.started().await.quiet().await;
     bench.platform.answers([Answer::refused(RefusalKind::Content)]);
     route.finish(&markdown("*It* was DNS. **Again.**")).await.unwrap();
@@ -137,12 +137,13 @@ const LONG: &str = "aaaa aaaa aaaa aaaa\n\nbbbb bbbb bbbb bbbb\n\ncccc cccc cccc
                     eeee eeee eeee eeee\n\nffff ffff ffff ffff\n\ngggg gggg gggg gggg";
 
 async fn with_files() -> Bench {
-    Bench::new(|features| (features.limits.text, features.files) = (Length::new(20), true)).await
+    Bench::new(|features| (features.limits.text, features.files) = (TextUnit::Chars.length(20), true)).await
 }
 
 #[tokio::test]
 async fn a_very_long_answer_goes_up_as_a_file_and_its_beginning_names_it() {
-    let bench = Bench::new(|features| (features.limits.text, features.files) = (Length::new(150), true)).await;
+    let bench =
+        Bench::new(|features| (features.limits.text, features.files) = (TextUnit::Chars.length(150), true)).await;
     let long = (0..200).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
     bench.started().await.quiet().await.finish(&markdown(&long)).await.unwrap();
     let chat = bench.chat();

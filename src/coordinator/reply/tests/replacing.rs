@@ -145,7 +145,7 @@ async fn a_replacement_that_cannot_become_the_answer_either_is_not_left_behind()
 
 #[tokio::test]
 async fn what_is_shown_of_an_answer_stays_where_the_rest_is_barred() {
-    let bench = Bench::new(|features| features.limits.text = Length::new(12)).await;
+    let bench = Bench::new(|features| features.limits.text = TextUnit::Chars.length(12)).await;
     let route = bench.started().await.quiet().await;
     let (first, go_on) = Answer::hang();
     go_on.add_permits(1);

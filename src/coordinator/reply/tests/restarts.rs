@@ -16,7 +16,7 @@ async fn crash_while_finishing(bench: &Bench, route: Route, answer: &str, calls:
 
 #[tokio::test]
 async fn what_is_settled_is_not_shown_again() {
-    let bench = Bench::new(|features| features.limits.text = Length::new(12)).await;
+    let bench = Bench::new(|features| features.limits.text = TextUnit::Chars.length(12)).await;
     let answer = markdown("First part.\n\nSecond part.");
     bench.started().await.quiet().await.finish(&answer).await.unwrap();
     let calls = bench.platform.calls();
@@ -27,7 +27,7 @@ async fn what_is_settled_is_not_shown_again() {
 
 #[tokio::test]
 async fn a_part_that_arrived_before_the_crash_is_found_and_not_posted_again() {
-    let bench = Bench::new(|features| features.limits.text = Length::new(12)).await;
+    let bench = Bench::new(|features| features.limits.text = TextUnit::Chars.length(12)).await;
     let route = bench.started().await.quiet().await;
     let (hang, go_on) = Answer::hang();
     go_on.add_permits(1);
@@ -41,7 +41,7 @@ async fn a_part_that_arrived_before_the_crash_is_found_and_not_posted_again() {
 
 #[tokio::test]
 async fn a_part_that_did_not_arrive_before_the_crash_is_posted() {
-    let bench = Bench::new(|features| features.limits.text = Length::new(12)).await;
+    let bench = Bench::new(|features| features.limits.text = TextUnit::Chars.length(12)).await;
     let route = bench.started().await.quiet().await;
     let (hang, go_on) = Answer::hang();
     go_on.add_permits(1);
@@ -57,7 +57,7 @@ async fn an_answer_cut_smaller_before_the_crash_loses_and_repeats_nothing() {
     let answer = "one two three four five six seven eight nine ten";
     let parts = ["one two", "three four", "five", "six seven", "eight nine", "ten"];
     for calls in 2..10 {
-        let bench = Bench::new(|features| features.limits.text = Length::new(24)).await;
+        let bench = Bench::new(|features| features.limits.text = TextUnit::Chars.length(24)).await;
         bench.platform.takes_at_most(16);
         let route = bench.started().await.quiet().await;
         crash_while_finishing(&bench, route, answer, calls).await;
@@ -140,7 +140,8 @@ async fn a_placeholder_in_doubt_that_may_stand_there_twice_is_counted() {
 #[tokio::test]
 async fn what_is_said_first_after_a_restart_is_in_no_doubt() {
     let bench =
-        Bench::new(|features| (features.limits.text, features.repeats) = (Length::new(12), Repeats::Blind)).await;
+        Bench::new(|features| (features.limits.text, features.repeats) = (TextUnit::Chars.length(12), Repeats::Blind))
+            .await;
     bench.started().await.quiet().await;
     let route = bench.route_after_a_crash();
     route.finish(&markdown("First part.\n\nSecond part.")).await.unwrap();

@@ -9,6 +9,9 @@ use super::outline::Outline;
 use super::seam::{Harm, Seam};
 use super::{Limits, Part, Rest, Size};
 
+/// How often the limit's place is guessed before the rest is halved.
+const GUESSES: u32 = 6;
+
 pub(super) struct Search<'a> {
     rest: &'a Rest,
     /// As much of the rest as was parsed.
@@ -34,28 +37,53 @@ impl<'a> Search<'a> {
         measure: &'a dyn Fn(&str) -> Size,
     ) -> Self {
         let mut search = Self { rest, text, outline, limits, measure, bounds: Vec::new() };
-        let near = search.beyond_the_limit();
+        let (near, size) = search.beyond_the_limit();
         let mut bounds: Vec<usize> = text[rest.lead..near]
             .grapheme_indices(true)
             .map(|(at, _)| rest.lead + at)
             .filter(|&at| at > rest.lead && !text[at..].starts_with('\n'))
             .collect();
-        let reach = bounds.partition_point(|&at| search.fits(text[..at].trim_end()));
+        let reach = search.reach(&bounds, near, &size);
         bounds.truncate(reach);
         search.bounds = bounds;
         search
     }
 
     /// Somewhere behind the limit, but not far: measuring the whole window again and again would be slow.
-    fn beyond_the_limit(&self) -> usize {
+    fn beyond_the_limit(&self) -> (usize, Size) {
         let mut near = self.rest.lead + self.limits.text.get().min(self.limits.bytes).max(256);
         loop {
             let end = self.text.ceil_char_boundary(near);
-            if end == self.text.len() || !self.fits(self.text[..end].trim_end()) {
-                return end;
+            let size = (self.measure)(self.text[..end].trim_end());
+            if end == self.text.len() || !self.limits.hold(&size) {
+                return (end, size);
             }
             near = near.saturating_mul(2);
         }
+    }
+
+    /// How many of the bounds are within the limit. Each measurement tells where the limit should be; what goes on guessing
+    /// too long is halved instead.
+    fn reach(&self, bounds: &[usize], near: usize, size: &Size) -> usize {
+        let (mut within, mut beyond) = (0, bounds.len());
+        let expected = |at: usize, size: &Size| {
+            let full = full_at(self.limits, at, size);
+            bounds.partition_point(|&bound| bound < full)
+        };
+        let mut guess = expected(near, size);
+        for tries in 0_u32.. {
+            if within >= beyond {
+                break;
+            }
+            let probe = if tries < GUESSES { guess.clamp(within, beyond - 1) } else { within.midpoint(beyond - 1) };
+            let size = (self.measure)(self.text[..bounds[probe]].trim_end());
+            match self.limits.hold(&size) {
+                true => within = probe + 1,
+                false => beyond = probe,
+            }
+            guess = expected(bounds[probe], &size);
+        }
+        within
     }
 
     /// All that is left, if it fits in one part. An open fence is closed.
@@ -187,4 +215,13 @@ impl<'a> Search<'a> {
     fn fits(&self, part: &str) -> bool {
         self.limits.hold(&(self.measure)(part))
     }
+}
+
+/// Where a message would be full if it went on as it did up to `at`.
+fn full_at(limits: &Limits, at: usize, size: &Size) -> usize {
+    let of = |limit: usize, used: usize| match used {
+        0 => usize::MAX,
+        used => at.saturating_mul(limit) / used,
+    };
+    of(limits.text.get(), size.text.get()).min(of(limits.bytes, size.bytes)).min(of(limits.marks, size.marks))
 }

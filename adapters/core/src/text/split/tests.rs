@@ -4,18 +4,18 @@ use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::outline::Outline;
-use super::{Length, Limits, Part, Size, split_within};
-use crate::TextUnit;
+use super::{Limits, Part, Size, split_within};
+use crate::TextUnit::Chars;
 
 /// Where only the text counts.
 fn parts(text: &str, limit: usize, measure: &dyn Fn(&str) -> usize) -> Vec<Part> {
-    super::parts(text, &Limits::of_text(limit, TextUnit::Chars), &|part| Size::of_text(Length::new(measure(part))))
+    super::parts(text, &Limits::of_text(Chars.length(limit)), &|part| Size::of_text(Chars.length(measure(part))))
 }
 
 /// The same as the caller gets them.
 fn split(text: &str, limit: usize, measure: impl Fn(&str) -> usize) -> Vec<String> {
-    let limits = Limits::of_text(limit, TextUnit::Chars);
-    split_within(text, &limits, |part| Size::of_text(Length::new(measure(part))))
+    let limits = Limits::of_text(Chars.length(limit));
+    split_within(text, &limits, |part| Size::of_text(Chars.length(measure(part))))
 }
 
 fn chars(text: &str) -> usize {
@@ -106,9 +106,9 @@ fn what_is_measured_is_what_is_sent() {
 
 #[test]
 fn all_limits_hold_together() {
-    let limits = Limits { text: Length::new(100), unit: TextUnit::Chars, bytes: 60, marks: 3 };
+    let limits = Limits { text: Chars.length(100), bytes: 60, marks: 3 };
     let measure = |part: &str| Size {
-        text: TextUnit::Chars.measure(part),
+        text: Chars.measure(part),
         bytes: part.len(),
         marks: part.matches("](").count() + part.matches('`').count() / 2,
     };

@@ -90,6 +90,7 @@ pub(crate) fn perform(world: &mut World, asked: &Asked) -> Outcome {
     world.rates.spend(&asked.name, chat.as_deref(), card, Instant::now())?;
     match asked.name.as_str() {
         "bot_info" => other::bot_info(),
+        "scopes" => other::scopes(world),
         "send" => send::send(world, asked),
         "reply" => send::reply(world, asked),
         "edit" => edit::put(world, asked),

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Asked, Done, Outcome, Refused, place, target};
+use super::{Asked, Done, Outcome, Refused, target};
 use crate::feishu::{
     APP_ID, APP_SECRET, BOT_NAME, BOT_OPEN_ID, ChatKind, FOREIGN_TENANT, TENANT_KEY,
     message::Reaction,
@@ -40,6 +40,15 @@ pub(super) fn bot_info() -> Outcome {
         "avatar_url": "https://sim.invalid/avatar.png", "ip_white_list": [], "open_id": BOT_OPEN_ID}})))
 }
 
+/// Those that were asked for and not granted are listed, too, and those of people's own tokens.
+pub(super) fn scopes(world: &World) -> Outcome {
+    let scope = |name: &str, kind, status| json!({"scope_name": name, "scope_type": kind, "grant_status": status});
+    let mut scopes: Vec<_> = world.scopes.iter().map(|name| scope(name, "tenant", 1)).collect();
+    scopes.push(scope("cardkit:card:write", "tenant", 2));
+    scopes.push(scope("im:message.p2p_msg", "user", 1));
+    Ok(Done::Data(json!({"scopes": scopes})))
+}
+
 pub(super) fn users(world: &mut World, asked: &Asked) -> Outcome {
     let ids = asked.body["user_ids"].as_array().cloned().unwrap_or_default();
     if !(1..=10).contains(&ids.len()) {
@@ -53,7 +62,13 @@ pub(super) fn users(world: &mut World, asked: &Asked) -> Outcome {
 }
 
 pub(super) fn chat(world: &mut World, asked: &Asked) -> Outcome {
-    let chat = place(world, asked.id())?;
+    // It has codes of its own.
+    let unknown = || Refused::because(232_006, "Your request specifies a chat_id which is invalid.");
+    let chat = world.chats.get(asked.id()).ok_or_else(unknown)?;
+    if !chat.bot_is_in {
+        return Err(Refused::because(232_011, "Operator can NOT be out of the chat."));
+    }
+    let status = if chat.dissolved { "dissolved" } else { "normal" };
     let (mode, messages) = match chat.kind {
         ChatKind::P2p => ("p2p", "chat"),
         ChatKind::Group => ("group", "chat"),
@@ -62,7 +77,7 @@ pub(super) fn chat(world: &mut World, asked: &Asked) -> Outcome {
     };
     let tenant = if chat.external { FOREIGN_TENANT } else { TENANT_KEY };
     Ok(Done::Data(json!({"name": chat.name, "description": "", "chat_mode": mode, "chat_type": "private",
-        "group_message_type": messages, "external": chat.external, "tenant_key": tenant, "chat_status": "normal",
+        "group_message_type": messages, "external": chat.external, "tenant_key": tenant, "chat_status": status,
         "user_count": "3", "bot_count": "1"})))
 }
 

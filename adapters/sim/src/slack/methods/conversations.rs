@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Outcome, Refused, answer, place};
+use super::{Outcome, Refused, answer, place, scope};
 use crate::slack::{
     BOT_USER, TEAM_ID,
     args::Args,
@@ -54,6 +54,17 @@ pub(super) fn history(world: &mut World, args: &Args) -> Outcome {
 
 pub(super) fn info(world: &mut World, args: &Args) -> Outcome {
     let (id, channel) = place(world, args)?;
+    scope(
+        world,
+        match channel.kind {
+            ChannelKind::Public => "channels:read",
+            ChannelKind::Private => "groups:read",
+            ChannelKind::Direct => "im:read",
+        },
+    )?;
+    if channel.kind == ChannelKind::Private && !channel.bot_is_in {
+        return Err(Refused::because("channel_not_found"));
+    }
     let direct = channel.kind == ChannelKind::Direct;
     let mut wire = json!({"id": id, "created": 1, "is_archived": channel.archived, "is_im": direct,
         "is_channel": channel.kind == ChannelKind::Public, "is_group": channel.kind == ChannelKind::Private,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Outcome, Refused, answer, is_ts};
+use super::{Outcome, Refused, answer, is_ts, scope};
 use crate::slack::{
     args::Args,
     events,
@@ -11,13 +11,6 @@ use crate::slack::{
     message::Author,
     world::World,
 };
-
-fn scope(world: &World, scope: &'static str) -> Result<(), Refused> {
-    match world.files.lost_scopes.contains(scope) {
-        true => Err(Refused { needed: Some(scope), ..Refused::because("missing_scope") }),
-        false => Ok(()),
-    }
-}
 
 pub(super) fn info(world: &World, args: &Args) -> Outcome {
     scope(world, "files:read")?;

@@ -73,6 +73,13 @@ pub(crate) fn perform(method: &str, world: &mut World, args: &Args) -> Outcome {
     }
 }
 
+fn scope(world: &World, scope: &'static str) -> Result<(), Refused> {
+    match world.files.lost_scopes.contains(scope) {
+        true => Err(Refused { needed: Some(scope), ..Refused::because("missing_scope") }),
+        false => Ok(()),
+    }
+}
+
 /// The channel of a call, if the bot may act there.
 fn place<'w>(world: &'w World, args: &Args) -> Result<(String, &'w Channel), Refused> {
     let id = args.text("channel").unwrap_or_default();
