@@ -22,7 +22,7 @@ use crate::{
     tools::{SharedTool, Tool, ToolError},
 };
 
-pub(super) use agent::AgentTool;
+use agent::AgentTool;
 pub(super) use report::Report;
 use say::SendMessage;
 use stop::TaskStop;
@@ -30,6 +30,9 @@ use worker::Asker;
 
 /// Names of the tools that only a coordinator has.
 pub const CONTROL_TOOLS: [&str; 3] = [AgentTool::NAME, SendMessage::NAME, TaskStop::NAME];
+
+/// Those whose calls may wait for a specialist.
+pub(super) const WAITING_TOOLS: [&str; 2] = [AgentTool::NAME, SendMessage::NAME];
 
 /// What the control tools of one turn share.
 pub(super) struct Dispatch {

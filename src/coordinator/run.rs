@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Services,
     crew::Member,
-    dispatch::AgentTool,
+    dispatch::WAITING_TOOLS,
     events::{Event, Stage},
     files::{Files, Gallery},
     prompt,
@@ -27,7 +27,7 @@ use crate::{
     },
     persona::Persona,
     store::{StoreError, Totals},
-    tools::{CallState, Class, Found, Invoked, Invoker, Tool, ToolContext, Toolbox, invoke},
+    tools::{CallState, Class, Found, Invoked, Invoker, ToolContext, Toolbox, invoke},
     wording::Limit,
 };
 
@@ -311,7 +311,8 @@ impl Run {
     async fn run_calls(&self, calls: &[ToolCall]) -> Result<Vec<Message>, StoreError> {
         let numbers = self.number(calls).await?;
         let all_read = calls.iter().all(|call| self.class(call) == Class::Read);
-        let waits = |call: &ToolCall| self.toolbox.get(&call.name).is_some_and(|tool| tool.name() == AgentTool::NAME);
+        let waits =
+            |call: &ToolCall| self.toolbox.get(&call.name).is_some_and(|tool| WAITING_TOOLS.contains(&tool.name()));
         let others = watch::Sender::new(calls.iter().filter(|call| !waits(call)).count());
         // Before any call begins: a call that waits takes the signal of its own step.
         let step = self.detach.as_ref().map(|detach| detach.begin());

@@ -6,6 +6,7 @@
 
 mod accepted;
 mod answer;
+mod background;
 mod bench;
 mod database;
 mod ending;
