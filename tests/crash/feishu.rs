@@ -86,7 +86,7 @@ impl Bench {
             messages == 1 && database.owed().await.is_empty()
         })
         .await;
-        let shown: Vec<_> = self.ours().iter().map(Message::text).collect();
+        let shown: Vec<_> = self.ours().iter().filter(|message| !message.recalled).map(Message::text).collect();
         assert_eq!(shown, [ANSWER], "{}", self.log());
         assert_eq!(self.model.complaints(), [""; 0]);
         let mut odd = self.feishu.unread();
@@ -198,6 +198,24 @@ async fn b051_an_answer_whose_edit_was_under_way_is_shown_without_asking_the_mod
         bench.kill_and_start().await;
         bench.feishu.wait_for_text(&placeholder.id, |text| text == ANSWER).await;
         assert_eq!((bench.model.requests().len(), bench.feishu.calls("reply").len()), (1, 1));
+        bench.answered().await;
+    }
+}
+
+#[tokio::test]
+async fn a_replaced_placeholder_is_removed_by_the_next_process() {
+    for fault in [Fault::DelayBefore(NEVER), Fault::DelayAfter(NEVER)] {
+        let mut bench = Bench::started().await;
+        bench.feishu.fault("edit", Fault::Code { code: 230_075, http: 400 });
+        bench.feishu.fault("recall", fault);
+        bench.ask().await;
+        bench.feishu.wait_for_calls("recall", 1).await;
+        let old = bench.feishu.calls("recall").remove(0);
+        bench.kill_and_start().await;
+        bench.feishu.wait_for_answers("recall", 1).await;
+        let gone: Vec<_> = bench.ours().into_iter().filter(|message| message.recalled).collect();
+        assert!(gone.len() == 1 && old.about.contains(&gone[0].id), "{gone:?}");
+        assert_eq!((bench.model.requests().len(), bench.feishu.calls("reply").len()), (1, 2));
         bench.answered().await;
     }
 }
