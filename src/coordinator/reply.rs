@@ -167,7 +167,8 @@ impl Route {
                 return;
             }
         };
-        for row in rows {
+        let is_gone = |row: &DeliveryRow| row.kind == DeliveryKind::Replaced && row.state == DeliveryState::Settled;
+        for row in rows.into_iter().filter(|row| !is_gone(row)) {
             let owed = Owed::from(&row);
             let Some(id) = self.stands_as(&owed).await else { continue };
             let gone = self.message(Operation::Delete(id), Body::Plain(String::new()), Urgency::Final);
@@ -242,17 +243,18 @@ impl Route {
     }
 
     /// What can't be edited would say for ever that an answer is to come. If it can't be removed, it stays.
-    async fn clear_away(&self, id: MessageId) {
+    async fn clear_away(&self, id: MessageId) -> bool {
         let gone = self.message(Operation::Delete(id), Body::Plain(String::new()), Urgency::Final);
         match timeout(CLEARING, self.outlet.send(&gone)).await {
-            Ok(Ok(_)) => {}
+            Ok(Ok(_)) => return true,
             Ok(Err(error)) => {
                 tracing::warn!(turn.id = %self.turn_id, %error, "a placeholder that can't be edited stays");
             }
             Err(_) => {
-                tracing::warn!(turn.id = %self.turn_id, "a placeholder that can't be edited could not be removed in time")
+                tracing::warn!(turn.id = %self.turn_id, "a placeholder that can't be edited could not be removed in time");
             }
         }
+        false
     }
 
     /// What must be shown is shown without its markup rather than not at all.
@@ -288,9 +290,13 @@ impl Route {
     }
 
     async fn intend(&self, kind: DeliveryKind, part: i64, text: &str) -> Result<Owed, StoreError> {
+        self.intend_as(uuid::Uuid::now_v7().to_string(), kind, part, text).await
+    }
+
+    async fn intend_as(&self, id: String, kind: DeliveryKind, part: i64, text: &str) -> Result<Owed, StoreError> {
         let at = &self.conversation;
         let new = NewDelivery {
-            id: uuid::Uuid::now_v7().to_string(),
+            id,
             turn_id: self.turn_id.clone(),
             session_id: self.session_id.clone(),
             channel: at.channel.as_str().to_owned(),

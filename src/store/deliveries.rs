@@ -15,6 +15,8 @@ words! {
         Notice = "notice",
         /// The whole of an answer that is too long for messages.
         File = "file",
+        /// One of ours that another message took the place of: to be removed.
+        Replaced = "replaced",
     }
 }
 

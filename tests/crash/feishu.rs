@@ -201,3 +201,20 @@ async fn b051_an_answer_whose_edit_was_under_way_is_shown_without_asking_the_mod
         bench.answered().await;
     }
 }
+
+#[tokio::test]
+async fn a_replaced_placeholder_is_removed_by_the_next_process() {
+    for fault in [Fault::DelayBefore(NEVER), Fault::DelayAfter(NEVER)] {
+        let mut bench = Bench::started().await;
+        bench.feishu.fault("edit", Fault::Code { code: 230_075, http: 400 });
+        bench.feishu.fault("recall", fault);
+        bench.ask().await;
+        bench.feishu.wait_for_calls("recall", 1).await;
+        let old = bench.feishu.calls("recall").remove(0);
+        bench.kill_and_start().await;
+        bench.feishu.wait_for_answers("recall", 1).await;
+        assert!(bench.feishu.message(&old.about[0]).recalled);
+        assert_eq!((bench.model.requests().len(), bench.feishu.calls("reply").len()), (1, 2));
+        bench.answered().await;
+    }
+}

@@ -45,7 +45,8 @@ impl std::fmt::Debug for FeishuAdapter {
 
 impl FeishuAdapter {
     pub fn new(config: FeishuConfig) -> Result<Self, BuildError> {
-        let api = Arc::new(Api::new(&config)?);
+        let state = watch::Sender::new(ChannelState::Connecting);
+        let api = Arc::new(Api::new(&config, state.clone())?);
         let config = Arc::new(config);
         let threads = Arc::new(Threads::new(config.notes.clone()));
         let names = Arc::new(Names::new());
@@ -57,7 +58,7 @@ impl FeishuAdapter {
             names,
             config,
             api,
-            state: watch::Sender::new(ChannelState::Connecting),
+            state,
         })
     }
 }
@@ -78,9 +79,9 @@ impl ChannelAdapter for FeishuAdapter {
 
     async fn receive(&self, inbox: Inbox, stop: CancellationToken) -> Result<(), ReceiveError> {
         self.state.send_replace(ChannelState::Connecting);
-        self.api.quota.settle().await;
+        self.api.quota.begin().await;
         let received = self.receiver.receive(inbox, stop, &self.state).await;
-        self.api.quota.settle().await;
+        self.api.quota.end().await;
         match received {
             Ok(()) => {
                 self.state.send_replace(ChannelState::Off("stopped".to_owned()));

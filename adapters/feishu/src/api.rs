@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::OnceCell;
-use watchfloor_channel::RefusalKind;
+use tokio::sync::{OnceCell, watch};
+use watchfloor_channel::{ChannelState, RefusalKind};
 
 use crate::{
     FeishuConfig,
@@ -37,7 +37,7 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    pub(crate) fn new(config: &FeishuConfig) -> Result<Self, BuildError> {
+    pub(crate) fn new(config: &FeishuConfig, state: watch::Sender<ChannelState>) -> Result<Self, BuildError> {
         if config.base_url.cannot_be_a_base() || !matches!(config.base_url.scheme(), "http" | "https") {
             return Err(BuildError::BaseUrl);
         }
@@ -45,7 +45,7 @@ impl Api {
         Ok(Self {
             tokens: Tokens::new(exchange.clone(), config.app_id.clone(), config.app_secret.clone()),
             exchange,
-            quota: Quota::new(config.notes.clone(), config.now.clone()),
+            quota: Quota::new(config.notes.clone(), config.now.clone(), state),
             app_id: config.app_id.clone(),
             identity: OnceCell::new(),
         })
@@ -61,8 +61,7 @@ impl Api {
             }
             false => self.exchange.make(call, &request, None).await,
         };
-        self.count(call, &done);
-        let mut answer = done?;
+        let mut answer = self.count(call, done).await?;
         let part = match call.part() {
             Some(part) => answer.get_mut(part).map(Value::take).unwrap_or_default(),
             None => answer,
@@ -78,8 +77,7 @@ impl Api {
         let (exchange, request) = (&self.exchange, &request);
         let make = |token: Token| async move { exchange.download(call, request, token.expose(), limit).await };
         let done = self.signed_in(make).await;
-        self.count(call, &done);
-        done
+        self.count(call, done).await
     }
 
     /// Asked once. Until it is known, every caller asks again.
@@ -120,9 +118,19 @@ impl Api {
     }
 
     /// Failed calls are free, but one whose answer was lost may not have failed.
-    fn count<A>(&self, call: Call, done: &Result<A, CallError>) {
-        if call.is_counted() && matches!(done, Ok(_) | Err(CallError::Unclear(_))) {
-            self.quota.count();
+    async fn count<A>(&self, call: Call, done: Result<A, CallError>) -> Result<A, CallError> {
+        match done {
+            Err(CallError::Refused(refusal)) if refusal.code == errors::USED_UP => {
+                Err(CallError::Refused(errors::refused(refusal.kind, &refusal.code, &self.quota.is_used_up())))
+            }
+            Ok(_) | Err(CallError::Unclear(_)) if call.is_counted() => {
+                if done.is_ok() {
+                    self.quota.is_not_used_up();
+                }
+                self.quota.count().await;
+                done
+            }
+            done => done,
         }
     }
 }

@@ -18,6 +18,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 /// with the app.
 const STALE_TOKEN: [&str; 5] = ["99991663", "99991661", "99991664", "99991665", "99991671"];
 
+/// The month's calls are used up.
+pub(crate) const USED_UP: &str = "99991403";
+
 /// Named by what to do next. Whether "unclear" matters depends on the call, so [`SendError`] is chosen by the caller.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum CallError {
@@ -96,6 +99,10 @@ impl Complaint {
                 let said = answer.get("msg").and_then(Value::as_str).unwrap_or_default();
                 let said: String = said.chars().take(200).collect();
                 tracing::error!(call, code, log_id, said, "Feishu finds fault with our request");
+            }
+            // Said once a day, by whoever counts.
+            CallError::Refused(refusal) if refusal.code == USED_UP => {
+                tracing::debug!(call, code, log_id, "Feishu turned a call away");
             }
             CallError::Refused(_) => tracing::warn!(call, code, log_id, "Feishu refused a call"),
             _ => tracing::debug!(call, code, log_id, "Feishu turned a call away"),

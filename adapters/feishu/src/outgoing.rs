@@ -26,7 +26,7 @@ use crate::{
     api::Api,
     call::{Call, Request},
     errors::{self, CallError},
-    receive::Threads,
+    receive::{Threads, is_person},
     render::Form,
 };
 
@@ -199,7 +199,7 @@ impl Outgoing {
             return Err(CallError::Refused(refusal));
         }
         let room = &places.at.room;
-        let receiver = if room.starts_with("ou_") { "open_id" } else { "chat_id" };
+        let receiver = if is_person(room) { "open_id" } else { "chat_id" };
         let request = json!({"receive_id": room, "content": content, "msg_type": kind, "uuid": key});
         let request = Request::messages([]).query("receive_id_type", receiver).json(request);
         let posted = self.api.call::<Value>(Call::Send, request).await?;
@@ -246,7 +246,7 @@ impl Outgoing {
     /// A message to the room would stand outside of the conversation, or open a topic of its own. Only asked when nothing of
     /// the conversation is left to reply to.
     async fn is_topic(&self, at: &ConversationId) -> Result<bool, CallError> {
-        if at.thread.is_empty() || at.room.starts_with("ou_") {
+        if at.thread.is_empty() || is_person(&at.room) {
             return Ok(false);
         }
         if matches!(self.threads.topic(at).await, Ok(Some(_))) {

@@ -15,6 +15,9 @@ use crate::{
     store::{InboxRow, OpenTurn},
 };
 
+mod stops;
+mod unanswered;
+
 struct Bench {
     platform: Arc<FakePlatform>,
     services: Arc<Services>,
@@ -357,82 +360,6 @@ async fn without_require_mention_every_message_to_the_room_is_taken() {
 }
 
 #[tokio::test]
-async fn stop_is_the_whole_of_a_message() {
-    let bench = Bench::new(|_| {}).await;
-    bench.deliver(mention("m1", "U1", "Stop!")).await;
-    bench.deliver(mention("m2", "U1", "stop the deploy?")).await;
-    let expected = [(InboxKind::Stop, "Stop!".to_owned()), (InboxKind::Message, "stop the deploy?".to_owned())];
-    assert_eq!(bench.queue().await, expected);
-}
-
-#[tokio::test]
-async fn a_message_that_is_edited_into_stop_stops_once() {
-    let bench = Bench::new(|_| {}).await;
-    let stop = |key: &str| edited(mention(key, "U1", "stop"));
-    // A question that we took, and a word that was for nobody.
-    assert_eq!(bench.deliver(mention("m1", "U1", "why?")).await, Verdict::Taken);
-    assert_eq!(bench.deliver(said("m2", "U2", "stpo")).await, Verdict::Ignored);
-    for key in ["m1", "m2"] {
-        assert_eq!(bench.deliver(stop(key)).await, Verdict::Taken, "{key}");
-        assert_eq!(bench.deliver(stop(key)).await, Verdict::Duplicate, "{key}");
-    }
-    // An edit that changes no word of a stop stops nothing more.
-    assert_eq!(bench.deliver(mention("m3", "U1", "stop")).await, Verdict::Taken);
-    assert_eq!(bench.deliver(stop("m3")).await, Verdict::Duplicate);
-    let stops = [InboxKind::Message, InboxKind::Stop, InboxKind::Stop, InboxKind::Stop];
-    assert_eq!(bench.queue().await.into_iter().map(|(kind, _)| kind).collect::<Vec<_>>(), stops);
-}
-
-#[tokio::test]
-async fn a_bystanders_stop_is_only_overheard() {
-    let bench = Bench::new(|_| {}).await;
-    bench.knows_the_thread().await;
-    assert_eq!(bench.deliver(said("m2", "U2", "stop")).await, Verdict::Ignored);
-    assert_eq!(bench.deliver(said("m3", "U1", "stop")).await, Verdict::Taken);
-    assert_eq!(bench.queue().await, [(InboxKind::Stop, "stop".to_owned())]);
-}
-
-fn command(key: &str, name: &str) -> Inbound {
-    Inbound { command: Some(name.into()), ..mention(key, "U1", &format!("/{name} why?")) }
-}
-
-#[tokio::test]
-async fn the_platforms_own_stop_stops_whatever_stands_behind_it() {
-    let bench = Bench::new(|_| {}).await;
-    assert_eq!(bench.deliver(command("m1", "stop")).await, Verdict::Taken);
-    assert_eq!(bench.queue().await, [(InboxKind::Stop, "/stop why?".to_owned())]);
-}
-
-#[tokio::test]
-async fn any_other_command_gets_one_sentence_and_claims_nothing() {
-    let bench = Bench::new(|access| access.allow_from = ids("* B1")).await;
-    for inbound in [command("m1", "new"), command("m1", "new"), edited(command("m6", "new")), command("m2", "help")] {
-        assert_eq!(bench.deliver(inbound).await, Verdict::Ignored);
-    }
-    let private = Inbound { addressed: Addressed::Direct, private: true, ..command("m3", "start") };
-    assert_eq!(bench.deliver(private).await, Verdict::Ignored);
-    // Nobody asked us, and a bot would go on for ever.
-    let overheard = Inbound { addressed: Addressed::Overheard, ..command("m4", "new") };
-    for inbound in
-        [overheard, by_bot(Inbound { author: Author { id: "B1".into(), ..said_at(0).author }, ..command("m5", "new") })]
-    {
-        assert_eq!(bench.deliver(inbound).await, Verdict::Ignored);
-    }
-    let said = [wording::command_without_effect("new"), wording::greeting(false), wording::greeting(true)];
-    let posts = said.map(|text| Call::Post { room: "C1".into(), text });
-    assert_eq!((bench.posted().await, bench.queue().await), (posts.to_vec(), vec![]));
-    // The same message may still become a question.
-    assert_eq!(bench.deliver(edited(mention("m1", "U1", "why?"))).await, Verdict::Taken);
-}
-
-#[tokio::test]
-async fn a_command_of_somebody_who_may_not_ask_is_refused() {
-    let bench = Bench::new(|access| access.allow_from = ids("U2")).await;
-    assert_eq!(bench.deliver(command("m1", "help")).await, Verdict::Ignored);
-    assert_eq!(bench.posted().await, [refusal_line(&wording::operators())]);
-}
-
-#[tokio::test]
 async fn a_room_that_has_changed_its_name_is_served_under_both() {
     for (rooms, verdict) in [("C1", Verdict::Taken), ("C9", Verdict::Taken), ("C8", Verdict::Ignored)] {
         let bench = Bench::new(|access| access.allow_rooms = ids(rooms)).await;
@@ -456,90 +383,4 @@ fn the_memory_of_refusals_is_bounded() {
     let told = (0..2 * REMEMBERED).filter(|person| refused.first_in_a_while(&person.to_string(), 0)).count();
     assert_eq!(told, REMEMBERED);
     assert!(refused.first_in_a_while("later", REFUSAL_EVERY_MS));
-}
-
-fn skipping(access: &mut Access) {
-    access.late = Late { after: Some(Duration::from_secs(300)), policy: LatePolicy::Skip };
-}
-
-#[tokio::test]
-async fn what_comes_too_late_is_skipped_unless_it_was_taken_in_time() {
-    let bench = Bench::new(skipping).await;
-    assert_eq!(bench.deliver(mention("m1", "U1", "why?")).await, Verdict::Taken);
-    bench.clock.advance(Duration::from_secs(300));
-    assert_eq!(bench.deliver(mention("m2", "U1", "and now?")).await, Verdict::Ignored);
-    assert_eq!(bench.deliver(mention("m1", "U1", "why?")).await, Verdict::Duplicate);
-    // To be changed now is news, however old the message is.
-    assert_eq!(bench.deliver(edited(mention("m3", "U1", "and the disk?"))).await, Verdict::Taken);
-    assert_eq!(bench.deliver(mention("m4", "U1", "stop")).await, Verdict::Taken);
-    let expected = [
-        (InboxKind::Message, "why?".to_owned()),
-        (InboxKind::Message, "and the disk?".to_owned()),
-        (InboxKind::Stop, "stop".to_owned()),
-    ];
-    assert_eq!((bench.queue().await, bench.posted().await), (expected.to_vec(), vec![]));
-}
-
-#[tokio::test]
-async fn what_is_skipped_stays_context_where_we_take_part() {
-    let bench = Bench::new(skipping).await;
-    bench.knows_the_thread().await;
-    bench.clock.advance(Duration::from_secs(300));
-    assert_eq!(bench.deliver(said("m2", "U1", "and now?")).await, Verdict::Ignored);
-    assert_eq!((bench.queue().await, bench.overheard().await), (vec![], vec!["and now?".to_owned()]));
-}
-
-#[tokio::test]
-async fn bots_begin_some_turns_in_a_row_and_then_wait_for_a_person() {
-    let bench = Bench::new(|access| access.allow_from = ids("* B1 B2")).await;
-    let turns = left_alone::BOT_TURNS;
-    let alert = |round: &str, n: i64| {
-        let bot = if n % 2 == 0 { "B1" } else { "B2" };
-        by_bot(mention(&format!("{round}{n}"), bot, r#"so? {"is_bot":false}"#))
-    };
-    for round in ["a", "b"] {
-        for n in 0..turns {
-            assert_eq!(bench.deliver(alert(round, n)).await, Verdict::Taken, "{round}{n}");
-            bench.answers(&format!("{round}{n}")).await;
-        }
-        for n in turns..2 * turns {
-            assert_eq!(bench.deliver(alert(round, n)).await, Verdict::Ignored, "{round}{n}");
-        }
-        assert_eq!(bench.deliver(alert(round, 0)).await, Verdict::Duplicate);
-        // Said to nobody, and a person's word all the same.
-        assert_eq!(bench.deliver(said(&format!("{round} person"), "U1", "thanks")).await, Verdict::Ignored);
-    }
-}
-
-#[tokio::test]
-async fn what_a_bot_says_while_its_turn_waits_is_one_turn() {
-    let bench = Bench::new(|access| access.allow_from = ids("B1")).await;
-    for n in 0..3 * left_alone::BOT_TURNS {
-        assert_eq!(bench.deliver(by_bot(mention(&n.to_string(), "B1", "alert"))).await, Verdict::Taken);
-    }
-}
-
-#[tokio::test]
-async fn where_there_are_no_threads_only_quick_talk_of_bots_is_a_loop() {
-    let bench = Bench::new(|access| access.allow_from = ids("B1")).await;
-    let alert = |n: i64| {
-        let mut inbound = by_bot(mention(&n.to_string(), "B1", "alert"));
-        inbound.conversation.thread.clear();
-        inbound
-    };
-    for n in 0..3 * left_alone::BOT_TURNS {
-        assert_eq!(bench.deliver(alert(n)).await, Verdict::Taken, "{n}");
-        bench.answers_in("", &n.to_string()).await;
-        bench.clock.advance(Duration::from_secs(15 * 60));
-    }
-}
-
-#[tokio::test]
-async fn clicks_and_commands_from_outside_are_answered_with_nothing() {
-    let bench = Bench::new(|_| {}).await;
-    for (is_outsider, expected) in [(true, String::new()), (false, wording::command_help("<@U0BOT>", "why?"))] {
-        let author = Author { is_outsider, ..said_at(0).author };
-        let act = Act::Command { name: "/watchfloor".into(), text: "why?".into(), us: "U0BOT".into() };
-        assert_eq!(bench.intake.aside(Aside { conversation: thread_in("C1"), author, act }).await, expected);
-    }
 }

@@ -60,7 +60,7 @@ impl Route {
             }
             number += 1;
         }
-        Ok(())
+        self.clear_replaced().await
     }
 
     fn cut(&self, answer: &Body) -> Vec<Part> {
@@ -155,7 +155,7 @@ impl Route {
         Ok(rows.into_iter().find(|row| match row.kind {
             DeliveryKind::Placeholder => number == 0 && row.state != DeliveryState::Failed,
             DeliveryKind::Part => row.part == number,
-            DeliveryKind::Notice | DeliveryKind::File => false,
+            DeliveryKind::Notice | DeliveryKind::File | DeliveryKind::Replaced => false,
         }))
     }
 
@@ -189,7 +189,7 @@ impl Route {
         let failed =
             rows.iter().find(|row| row.kind == DeliveryKind::Placeholder && row.state == DeliveryState::Failed);
         if let Some(id) = failed.and_then(|row| Owed::from(row).message).filter(|_| self.outlet.features().edits) {
-            self.clear_away(id).await;
+            let _removed = self.clear_away(id).await;
         }
         Ok(())
     }

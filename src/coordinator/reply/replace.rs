@@ -1,17 +1,55 @@
 //! Another message in the place of one that stands there and can't be edited any more.
 
+use std::sync::atomic::Ordering;
+
 use watchfloor_channel::{Body, DeliveryKey, MessageId};
 
 use super::{Owed, Placed, ReplyError, Route};
+use crate::store::{DeliveryKind, DeliveryState, StoreError};
 
 impl Route {
-    /// The row names the new message before the old one is removed. After a crash in between, the same replacement is found
-    /// by its key, and not posted again.
+    /// A row of its own names the old message before the placeholder's row names the new one, and both before the old one is
+    /// removed. After a crash in between, the same replacement is found by its key, and the answer removes what was left.
     pub(super) async fn replace(&self, owed: &Owed, old: MessageId, body: &Body) -> Result<Placed, ReplyError> {
-        let placed = self.post_as(replacement(&owed.id, &old), owed.since, body).await?;
+        let key = replacement(&owed.id, &old);
+        let placed = self.post_as(key.clone(), owed.since, body).await?;
+        let left = self.leave(&key, &old).await.inspect_err(|_| self.unsure.store(true, Ordering::Relaxed))?;
         self.place_is(owed, &placed).await?;
-        self.clear_away(old).await;
+        if let Err(error) = self.remove(&left, old).await {
+            tracing::warn!(turn.id = %self.turn_id, %error, "the end of a replaced message is not noted");
+        }
         Ok(placed)
+    }
+
+    /// Removes what a crash left of replaced messages.
+    pub(super) async fn clear_replaced(&self) -> Result<(), ReplyError> {
+        let rows = self.services.store.deliveries().of_turn(&self.turn_id).await?;
+        let is_open = |state| !matches!(state, DeliveryState::Settled | DeliveryState::Failed);
+        for row in rows.iter().filter(|row| row.kind == DeliveryKind::Replaced && is_open(row.state)) {
+            // One that nothing took the place of, after all, is no leftover.
+            let stays = |other: &&_| Owed::from(*other).message == Owed::from(row).message;
+            let is_used = rows.iter().filter(|other| other.kind != DeliveryKind::Replaced).any(|other| stays(&other));
+            match Owed::from(row).message.filter(|_| !is_used) {
+                Some(old) => self.remove(&row.id, old).await?,
+                None => self.services.store.deliveries().settle(&row.id, self.services.now()).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down that this message is to go. Doing it twice is one row.
+    async fn leave(&self, key: &DeliveryKey, old: &MessageId) -> Result<String, StoreError> {
+        let left = self.intend_as(format!("{}-old", key.0), DeliveryKind::Replaced, 0, "").await?;
+        self.services.store.deliveries().sent(&left.id, &old.room, &old.id, self.services.now()).await?;
+        Ok(left.id)
+    }
+
+    async fn remove(&self, row: &str, old: MessageId) -> Result<(), StoreError> {
+        let (store, now) = (self.services.store.deliveries(), || self.services.now());
+        match self.clear_away(old).await {
+            true => store.settle(row, now()).await,
+            false => store.fail(row, "it can't be removed", now()).await,
+        }
     }
 }
 

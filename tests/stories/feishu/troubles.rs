@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::timeout;
 use watchfloor::{store::TurnStatus, wording};
+use watchfloor_channel::ChannelState;
 use watchfloor_sim::{
     feishu::{ALICE, BOB, Fault, GROUP, MENTION, TOPICS},
     model::Rule,
 };
 
-use super::{setting::Setting, stage::Stage};
+use super::{
+    setting::Setting,
+    stage::{PATIENCE, Stage},
+};
 use crate::stage::{PLACEHOLDER, by_step};
 
 #[tokio::test]
@@ -114,7 +119,24 @@ async fn a_month_without_calls_left_leaves_the_answer_in_the_store() {
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| *reason == "99991403"), "{reasons:?}");
     let refused = stage.refused();
     assert!(refused.iter().all(|(_, code)| *code == 99_991_403) && refused.len() <= 6, "{refused:?}");
+    // Nobody can be told in the chat, so health tells.
+    let mut state = stage.app.channels()[0].state.clone();
+    let shown = state.borrow().clone();
+    let ChannelState::Degraded(why) = &shown else { panic!("{shown:?}") };
+    assert!(why.contains("the month's calls are used up") && why.contains("-01 in China"), "{why}");
+    // What is asked meanwhile is neither lost nor tried again and again: its row says why there is no answer.
+    let before = stage.refused().len();
+    let unheard = stage.ask(BOB, "and now?").await;
+    stage.idle().await;
+    let turn = stage.turn(GROUP, &unheard).await;
+    assert_eq!((turn.status, turn.reason.as_deref()), (TurnStatus::Failed, Some("99991403")));
+    assert!(stage.refused().len() - before <= 4, "{:?}", stage.refused());
+    // Somebody bought more.
     stage.feishu.set_monthly_calls(None);
+    let question = stage.ask(ALICE, "and today?").await;
+    stage.idle().await;
+    assert_eq!(stage.shown(&question).len(), 1);
+    timeout(PATIENCE, state.wait_for(|state| *state == ChannelState::Connected)).await.unwrap().unwrap();
     stage.done().await;
 }
 

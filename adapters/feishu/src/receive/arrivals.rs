@@ -175,7 +175,7 @@ impl Shared {
     /// `None`: not known yet who we are, and so not whether it is for us.
     async fn inbound(&self, mut heard: Heard) -> Result<Option<Inbound>, NotesError> {
         let Some(own) = self.api.known_identity() else { return Ok(None) };
-        self.threads.settled(&heard.room).await;
+        self.threads.settled(&heard.room, heard.private).await;
         let is_self = self.wrote(&heard.author.id, own) || self.threads.is_ours(&heard.message_id).await?;
         let answers_us = self.threads.is_ours(&heard.parent_id).await?;
         let addressed = match () {

@@ -26,7 +26,7 @@ use super::{
     frames::{Answer, CONTROL, DATA, Frame},
     parts::{Joined, Parts},
 };
-use crate::errors::CallError;
+use crate::errors::{self, CallError};
 
 const UPGRADE: Duration = Duration::from_secs(15);
 const WRITE: Duration = Duration::from_secs(5);
@@ -34,9 +34,6 @@ const WRITE: Duration = Duration::from_secs(5);
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 const CLOSE: Duration = Duration::from_millis(200);
 const LONGEST_FRAME: usize = 8 << 20;
-
-/// It may take weeks until that mends itself.
-const MONTH_IS_SPENT: &str = "99991403";
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -82,7 +79,12 @@ pub(super) async fn run(shared: &Arc<Shared>, state: &watch::Sender<ChannelState
         Err(not) => return End::NotOpened(not),
     };
     info!(channel.id = %shared.config.id, connection = device, "connected to Feishu");
-    state.send_if_modified(|shown| std::mem::replace(shown, ChannelState::Connected) != ChannelState::Connected);
+    let connected = shared.api.quota.connected();
+    state.send_if_modified(|shown| {
+        let changed = *shown != connected;
+        *shown = connected;
+        changed
+    });
     let (answer, answers) = mpsc::channel(AT_ONCE);
     let (shared, parts) = (shared.clone(), Parts::default());
     Link { shared, socket, service, pace, parts, answer, answers, unanswered: 0 }.read().await
@@ -93,7 +95,7 @@ fn unknown(error: &CallError) -> NotOpened {
     match error {
         CallError::Refused(refusal)
             if matches!(refusal.kind, RefusalKind::Credentials | RefusalKind::Permission)
-                || error.has_code(&[MONTH_IS_SPENT]) =>
+                || error.has_code(&[errors::USED_UP]) =>
         {
             NotOpened::Slowly(refusal.remedy.clone())
         }

@@ -34,7 +34,7 @@ mod vectors;
 mod webhook;
 mod wire;
 
-pub(crate) use threads::Threads;
+pub(crate) use threads::{Threads, is_person};
 
 use arrivals::{Counters, Shared};
 use webhook::Door;

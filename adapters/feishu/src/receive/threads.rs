@@ -89,11 +89,11 @@ impl Threads {
 
     /// Some messages of ours come back as events, as if somebody else had said them, and that may be quicker than the
     /// answer to the post.
-    pub(super) async fn settled(&self, room: &str) {
+    pub(super) async fn settled(&self, room: &str, private: bool) {
         let settled = async {
             loop {
                 let ended = self.under_way.ended.notified();
-                if !self.under_way.rooms().contains_key(room) {
+                if !self.under_way.reaches(room, private) {
                     return;
                 }
                 ended.await;
@@ -185,6 +185,12 @@ struct UnderWay {
 }
 
 impl UnderWay {
+    /// A post to a person goes to a chat whose name only the answer tells.
+    fn reaches(&self, room: &str, private: bool) -> bool {
+        let rooms = self.rooms();
+        rooms.contains_key(room) || (private && rooms.keys().any(|room| is_person(room)))
+    }
+
     fn rooms(&self) -> std::sync::MutexGuard<'_, HashMap<String, usize>> {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -207,6 +213,11 @@ impl Drop for Posting<'_> {
         drop(rooms);
         self.under_way.ended.notify_waiters();
     }
+}
+
+/// A private chat that is named by its person.
+pub(crate) fn is_person(room: &str) -> bool {
+    room.starts_with("ou_")
 }
 
 fn is_topic(name: &str) -> bool {
@@ -333,6 +344,28 @@ mod tests {
         assert_eq!(threads.of_message("om_1").await.unwrap().as_deref(), Some(""));
         assert_eq!(threads.anchor(&at("")).await.unwrap(), None);
         assert_eq!(threads.anchor(&at("omt_1")).await.unwrap().as_deref(), Some("om_1"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_from_a_private_chat_waits_for_a_post_to_whatever_person() {
+        let (threads, _) = threads();
+        let posting = threads.posting("ou_alice");
+        let began = tokio::time::Instant::now();
+        threads.settled("oc_group", false).await;
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        let (waited, ()) = tokio::join!(
+            async {
+                threads.settled("oc_alice", true).await;
+                began.elapsed()
+            },
+            async {
+                tokio::time::sleep(MOMENT / 2).await;
+                drop(posting);
+            }
+        );
+        assert_eq!(waited, MOMENT / 2);
+        threads.settled("oc_alice", true).await;
+        assert_eq!(began.elapsed(), MOMENT / 2);
     }
 
     #[tokio::test]

@@ -71,7 +71,7 @@ impl Door {
         let open = async {
             self.learn_who_we_are(shared, state).await;
             let _closes = Open::new(self, shared.clone());
-            state.send_replace(ChannelState::Connected);
+            state.send_replace(shared.api.quota.connected());
             std::future::pending::<()>().await;
         };
         shared.stop.run_until_cancelled(open).await;
