@@ -24,6 +24,19 @@ fn nodes(text: &str) -> Vec<String> {
     paragraphs.iter().map(node).collect()
 }
 
+#[test]
+fn an_answer_can_begin_with_a_mention_of_ours_and_hold_no_other() {
+    let to = mention("ou_alice");
+    let said = |form| Content::of(&Body::Addressed { to: to.clone(), text: format!("**Full.** {to}") }, form);
+    let post = json(&said(Form::Post))["zh_cn"]["content"].clone();
+    assert_eq!(post[0], serde_json::json!([{"tag": "at", "user_id": "ou_alice"}]));
+    assert_eq!((post[1][0]["tag"].as_str(), post.as_array().unwrap().len()), (Some("md"), 2));
+    for (form, at) in [(Form::Card, "<at id=ou_alice></at>"), (Form::Text, "<at user_id=\\\"ou_alice\\\"></at>")] {
+        let content = said(form).json;
+        assert_eq!((content.matches(at).count(), content.matches("<at").count()), (1, 1), "{content}");
+    }
+}
+
 fn elements(text: &str) -> Vec<Value> {
     let card = json(&Content::markdown(text, Form::Card));
     assert_eq!((&card["schema"], &card["config"]["update_multi"]), (&json!("2.0"), &json!(true)));

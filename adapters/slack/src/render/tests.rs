@@ -23,6 +23,15 @@ fn styles_become_slacks_marks() {
 }
 
 #[test]
+fn an_answer_can_begin_with_a_mention_of_ours_and_hold_no_other() {
+    let said = "<@U0ALICE> *Full.* &lt;@U0BOB&gt;";
+    let to = mention("U0ALICE");
+    let addressed = Body::Addressed { to: to.clone(), text: format!("**Full.** <@U0BOB>{}", '\u{E000}') };
+    assert_eq!(body(&addressed), said);
+    assert_eq!(super::addressed(&to, addressed.text()).unwrap()[0]["text"]["text"], said);
+}
+
+#[test]
 fn a_style_beside_a_letter_gets_a_boundary() {
     check(&[
         ("**错误率**上升", "*错误率*\u{200B}上升"),
