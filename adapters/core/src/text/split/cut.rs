@@ -19,6 +19,8 @@ pub(super) struct Search<'a> {
     outline: &'a Outline,
     limits: &'a Limits,
     measure: &'a dyn Fn(&str) -> Size,
+    /// Somewhere behind the limit, if there is a limit in the text.
+    near: usize,
     /// Grapheme boundaries up to about where the limit is.
     bounds: Vec<usize>,
 }
@@ -36,7 +38,7 @@ impl<'a> Search<'a> {
         limits: &'a Limits,
         measure: &'a dyn Fn(&str) -> Size,
     ) -> Self {
-        let mut search = Self { rest, text, outline, limits, measure, bounds: Vec::new() };
+        let mut search = Self { rest, text, outline, limits, measure, near: 0, bounds: Vec::new() };
         let (near, size) = search.beyond_the_limit();
         let mut bounds: Vec<usize> = text[rest.lead..near]
             .grapheme_indices(true)
@@ -45,7 +47,7 @@ impl<'a> Search<'a> {
             .collect();
         let reach = search.reach(&bounds, near, &size);
         bounds.truncate(reach);
-        search.bounds = bounds;
+        (search.near, search.bounds) = (near, bounds);
         search
     }
 
@@ -88,6 +90,10 @@ impl<'a> Search<'a> {
 
     /// All that is left, if it fits in one part. An open fence is closed.
     pub(super) fn whole(&self) -> Option<Part> {
+        // Half of it is too long already.
+        if self.text.len() > self.near.saturating_mul(2) {
+            return None;
+        }
         let close = self.outline.open_fence(self.text).map_or_else(String::new, |fence| fence.closing());
         let text = format!("{}{close}", self.text.trim_end());
         self.fits(&text).then_some(Part { text, lead: self.rest.lead, close: close.len() })
