@@ -15,7 +15,7 @@ fn coordinator() -> Vec<Rule> {
     vec![of(Rule::call("AgentTool", send), 0), of(Rule::reply(SOON), 1), of(Rule::reply("The pool is full."), 2)]
 }
 
-async fn answered_soon(bench: &Bench, thread: &str) {
+async fn answered_soon(bench: &mut Bench, thread: &str) {
     until("the first answer", async || bench.texts(thread) == [SOON]).await;
     let closed = "SELECT COUNT(*) FROM turns WHERE status = 'answered'";
     until("the turn's end", async || bench.database.count(closed).await == 1).await;
@@ -40,7 +40,7 @@ async fn a_specialist_goes_on_with_what_it_had() {
     rules.push(Rule::reply("20 of 20.").when_persona(WORKER).when_step(1));
     let mut bench = Bench::started(rules).await;
     let thread = bench.ask("how full is it?").await;
-    answered_soon(&bench, &thread).await;
+    answered_soon(&mut bench, &thread).await;
     until("the specialist's second step", async || bench.requests() == 4).await;
     bench.kill_and_start().await;
     until("its second step again", async || bench.requests() >= 5).await;
@@ -57,7 +57,7 @@ async fn a_report_that_waits_is_told_by_the_next_process() {
     let thread = bench.ask("how full is it?").await;
     let waits = "SELECT COUNT(*) FROM inbox WHERE kind = 'task_notification' AND state = 'pending'";
     until("the report in the queue", async || bench.database.count(waits).await == 1).await;
-    answered_soon(&bench, &thread).await;
+    answered_soon(&mut bench, &thread).await;
     bench.kill().await;
     bench.database.refuse_nothing().await;
     bench.start().await;
