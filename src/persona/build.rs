@@ -123,7 +123,9 @@ impl Build {
                     barred.insert(name.clone(), reason);
                 }
                 if said.insert(persona.source.to_string()) {
-                    self.problems.extend(check::check_in(persona, here));
+                    let found = check::check_in(persona, here);
+                    let is_user = matches!(persona.source, Source::User(_));
+                    self.problems.extend(if is_user { definition::unplaced(found) } else { found });
                 }
             }
         }

@@ -129,7 +129,18 @@ pub(super) fn read_kept(kept: &Map<String, Json>) -> Result<Loaded, Vec<ParsePro
         vec![problem(&path, "", Code::YamlSyntax, format!("can't be written as YAML: {error}"), "")]
     })?;
     let name = kept.get("name").and_then(Json::as_str).map(fold).unwrap_or_default();
-    parse::parse(Source::User(name), format!("---\n{yaml}---\n{body}").as_bytes())
+    let file = format!("---\n{yaml}---\n{body}");
+    let mut loaded = parse::parse(Source::User(name), file.as_bytes()).map_err(unplaced)?;
+    loaded.warnings = unplaced(loaded.warnings);
+    Ok(loaded)
+}
+
+/// Whoever wrote JSON has never seen the lines of the file it stands for.
+pub(super) fn unplaced(mut problems: Vec<ParseProblem>) -> Vec<ParseProblem> {
+    for problem in &mut problems {
+        (problem.line, problem.column) = (Place::TOP.line, Place::TOP.column);
+    }
+    problems
 }
 
 fn yaml_of(json: &Json) -> Value {

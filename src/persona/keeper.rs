@@ -26,7 +26,7 @@ pub struct ShelfError(pub String);
 #[derive(Debug, thiserror::Error)]
 pub enum KeeperError {
     /// Mend the definition; each problem names its field.
-    #[error("the definition isn't a persona: {}", .0.iter().map(said).collect::<Vec<_>>().join("; "))]
+    #[error("the definition isn't a persona: {}", .0.iter().filter(|problem| problem.is_error()).map(said).collect::<Vec<_>>().join("; "))]
     Invalid(Vec<ParseProblem>),
     /// Change the one that is there.
     #[error("`{0}` was written before; change it with PATCH")]

@@ -192,7 +192,8 @@ impl Fields<'_> {
     fn compare_with_file(&mut self, source: &Source, name: &str) {
         let Source::Disk(path) = source else { return };
         let Some(stem) = Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned()) else { return };
-        if name::is_valid(name) && name::fold(&stem) != name::fold(name) {
+        let free = name::is_valid(name) && !name::RESERVED.contains(&name::fold(name).as_str());
+        if free && name::fold(&stem) != name::fold(name) {
             let message = format!("the file is called `{stem}`, its persona `{name}`; the persona's name counts");
             self.complain("name", Code::NameDiffers, message, "give both the same name");
         }
