@@ -2,6 +2,7 @@
 
 mod channels;
 mod notes;
+mod personas;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -12,15 +13,18 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use watchfloor_channel::{ChannelAdapter, ChannelId, Inbox, Notes};
 pub use watchfloor_slack::{Delivery as SlackDelivery, Manifest as SlackManifest};
 
-pub(crate) use self::channels::adapters;
 pub use self::notes::StoreNotes;
+pub(crate) use self::{
+    channels::adapters,
+    personas::{roots as persona_roots, surroundings},
+};
 use crate::{
     clock::SharedClock,
     config::{Api, Config, check_built},
     coordinator::{self, Channel, Events, Intake, Router, Services, Slots},
     http::{ChannelHealth, Figures, Http, Webhooks},
     model::{Anthropic, AnthropicConfig, ModelProvider, Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
-    persona::{self, Personas, Registry},
+    persona::Keeper,
     store::Store,
     tools::{self, Alertmanager, Prometheus, SharedTool, Tool},
 };
@@ -37,6 +41,7 @@ const GOODBYE: Duration = Duration::from_millis(1500);
 #[derive(Debug)]
 pub struct App {
     pub store: Store,
+    personas: Keeper,
     router: Router,
     address: SocketAddr,
     channels: Vec<ChannelHealth>,
@@ -80,18 +85,17 @@ impl App {
                 )
             })
             .collect();
-        let personas = Registry::load(Some(&config.agents.dir), &config.agents.external_dirs);
-        // What can't be read was said by the registry; this is what only the tools can tell.
-        for problem in persona::check(&personas, &tool_names()) {
-            tracing::warn!("{problem}");
-        }
+        let roots = persona_roots(&config.agents);
+        let watch = personas::Watch::begin(&roots, config.agents.watch);
+        let shelf = personas::StoreShelf { store: store.clone(), clock: clock.clone() };
+        let keeper = Keeper::open(roots, surroundings(&config), Arc::new(shelf)).await?;
         let limits = limits(&config);
         let services = Arc::new(Services {
             tools: tools(&config, &store)?,
             store: store.clone(),
             clock: clock.clone(),
             models: models(&config, &clock)?,
-            personas: Personas::new(personas),
+            personas: keeper.personas(),
             slots: Slots::new(&limits),
             limits,
             channels,
@@ -122,6 +126,7 @@ impl App {
             store: store.clone(),
             clock: clock.clone(),
             channels: health.clone().into(),
+            personas: keeper.personas(),
             changes_token: config.hooks.changes_token.clone(),
             webhooks,
         });
@@ -131,9 +136,10 @@ impl App {
                 tracing::error!(%error, "the HTTP server ended");
             }
         });
+        tasks.spawn(watch.run(keeper.clone(), serving.clone()));
         tasks.spawn(purge(store.clone(), clock, serving.clone()));
         tasks.close();
-        Ok(Self { store, router, address, channels: health, tasks, taking, serving })
+        Ok(Self { store, personas: keeper, router, address, channels: health, tasks, taking, serving })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -142,6 +148,10 @@ impl App {
 
     pub fn channels(&self) -> &[ChannelHealth] {
         &self.channels
+    }
+
+    pub fn personas(&self) -> &Keeper {
+        &self.personas
     }
 
     /// Conversations with work at this moment.
@@ -266,6 +276,7 @@ mod tests {
     use crate::{
         clock::SystemClock,
         config::{self, Env},
+        persona::{self, Registry},
     };
 
     const ALL_SOURCES: &str = "

@@ -1,5 +1,6 @@
 //! The command line: one file a command, and what all of them share.
 
+mod agents;
 mod config;
 mod doctor;
 mod drill;
@@ -46,6 +47,9 @@ enum Command {
     Drill(drill::Args),
     /// Asks each platform whether what it was given works, and says how to mend what doesn't.
     Doctor(doctor::Args),
+    /// Looks after personas.
+    #[command(subcommand)]
+    Agents(agents::Command),
     /// Looks at the configuration without starting anything.
     #[command(subcommand)]
     Config(config::Command),
@@ -66,7 +70,7 @@ pub async fn run() -> ExitCode {
         // A drill is watched; log lines would stand in its way.
         Command::Drill(_) => "off",
         // What is wrong stands among its findings.
-        Command::Doctor(_) => "error",
+        Command::Doctor(_) | Command::Agents(_) => "error",
         _ => "info",
     };
     let written = env.get("WATCHFLOOR_LOG").map(String::as_str).filter(|filter| !filter.is_empty());
@@ -89,6 +93,7 @@ pub async fn run() -> ExitCode {
             Err(error) => Err(error),
         },
         Command::Drill(args) => drill::run(args, clock, load).await,
+        Command::Agents(agents::Command::Lint(args)) => load().and_then(|config| agents::run(args, &config)),
         Command::Config(config::Command::Check) => load().and_then(|config| config::check(&config)),
         Command::Slack(slack::Command::Manifest(args)) => slack::manifest(args),
         Command::Migrate => match load() {

@@ -1,6 +1,9 @@
 //! From a file's name and an environment to a [`Config`], or to everything that is wrong with it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Agents, ChannelConfig, Config, Hooks, Limits, Models, Server, Sources, Store, Workspace, doubles,
@@ -53,7 +56,9 @@ pub fn load_text(text: &str, file: Option<&Path>, env: &Env) -> Result<Config, C
     for (key, node) in &mut table {
         fill_in(node, key, env, &reading);
     }
+    let set = tree::set_paths(&table);
     let mut config = read(Section::root(&reading, table), &reading);
+    config.set = set;
     config.file = file.map(Path::to_owned);
     config.log = env.get("WATCHFLOOR_LOG").filter(|filter| !filter.is_empty()).cloned();
     if let Some(dirs) = env.get("WATCHFLOOR_AGENTS_EXTERNAL_DIRS").filter(|dirs| !dirs.is_empty()) {
@@ -80,6 +85,7 @@ fn read(mut root: Section<'_>, reading: &Reading) -> Config {
         sources: root.section("sources", Sources::read),
         hooks: root.section("hooks", Hooks::read),
         channels: root.sections("channels", ChannelConfig::read).unwrap_or_default(),
+        set: BTreeSet::new(),
     };
     root.close();
     for (index, channel) in config.channels.iter().enumerate() {

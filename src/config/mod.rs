@@ -25,7 +25,7 @@ mod tree;
 mod unbuilt;
 mod unknown;
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 pub use built::{Note, check_built};
 pub use channel::{
@@ -58,4 +58,6 @@ pub struct Config {
     pub sources: Sources,
     pub hooks: Hooks,
     pub channels: Vec<ChannelConfig>,
+    /// The dotted paths of everything that is written and not empty, in the file or in the environment.
+    pub set: BTreeSet<String>,
 }

@@ -35,9 +35,13 @@ allow_rooms = ["C0123456789"]
 
 #[test]
 fn the_example_loads_unchanged_and_equals_the_defaults() {
-    let example = loaded(include_str!("../../config.example.toml"), &[]);
+    let mut example = loaded(include_str!("../../config.example.toml"), &[]);
     let least = "[[channels]]\nkind = \"slack\"\n[[channels]]\nkind = \"telegram\"\n[[channels]]\nkind = \"feishu\"\n";
     let defaults = loaded(least, &[]);
+    assert!(example.set.contains("agents.watch") && !defaults.set.contains("agents.watch"));
+    assert!(!example.set.contains("sources.loki.url"), "an empty value is not set");
+    // All of it is written there.
+    example.set.clone_from(&defaults.set);
     assert_eq!(format!("{example:#?}"), format!("{defaults:#?}"));
     assert_eq!(example.store.url.expose_secret(), defaults.store.url.expose_secret());
     let (notes, errors) = check_built(&example);

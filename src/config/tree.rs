@@ -1,6 +1,6 @@
 //! A configuration before it has meaning: values that remember where they were written. Meaning is the sections' business.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use toml::de::{DeTable, DeValue};
 
@@ -62,6 +62,32 @@ impl Node {
             Value::Table(_) => "a table",
             Value::Odd(kind) => kind,
             Value::Spoilt => "nothing",
+        }
+    }
+}
+
+/// The dotted paths of all that is set, of tables too.
+pub(super) fn set_paths(table: &Table) -> BTreeSet<String> {
+    let mut paths = BTreeSet::new();
+    add_paths(table, "", &mut paths);
+    paths
+}
+
+fn add_paths(table: &Table, parent: &str, paths: &mut BTreeSet<String>) {
+    for (key, node) in table {
+        let path = if parent.is_empty() { key.clone() } else { format!("{parent}.{key}") };
+        let before = paths.len();
+        let set = match &node.value {
+            Value::Table(table) => {
+                add_paths(table, &path, paths);
+                paths.len() > before
+            }
+            Value::List(items) => !items.is_empty(),
+            Value::Spoilt => false,
+            _ => !node.is_unset(),
+        };
+        if set {
+            paths.insert(path);
         }
     }
 }

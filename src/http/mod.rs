@@ -25,7 +25,7 @@ use watchfloor_channel::{ChannelAdapter, ChannelState};
 
 use self::problem::Problem;
 pub use self::webhooks::Webhooks;
-use crate::{clock::SharedClock, store::Store};
+use crate::{clock::SharedClock, persona::Personas, store::Store};
 
 /// From the end of a request's head to its answer; a body that trickles in is given up.
 const LONGEST_REQUEST: Duration = Duration::from_secs(30);
@@ -36,6 +36,7 @@ pub struct Http {
     pub store: Store,
     pub clock: SharedClock,
     pub channels: Arc<[ChannelHealth]>,
+    pub personas: Personas,
     /// `None`: the intake of changes is closed.
     pub changes_token: Option<SecretString>,
     pub webhooks: Webhooks,

@@ -17,7 +17,11 @@ use tower::ServiceExt;
 use watchfloor_channel::{ChannelState, Inbox};
 
 use super::*;
-use crate::{clock::FixedClock, store::ChangeRow};
+use crate::{
+    clock::FixedClock,
+    persona::{Personas, Registry},
+    store::ChangeRow,
+};
 
 /// 2026-11-30T03:12:00Z.
 const NOW: i64 = 1_796_008_320_000;
@@ -34,7 +38,16 @@ impl House {
         store.migrate().await.unwrap();
         let changes_token = Some(TOKEN.into());
         let webhooks = Webhooks::new([], Inbox::new(Arc::new(webhooks::Nobody)), CancellationToken::new());
-        Self { http: Http { store, clock: FixedClock::at(NOW), channels: Arc::new([]), changes_token, webhooks } }
+        Self {
+            http: Http {
+                store,
+                clock: FixedClock::at(NOW),
+                channels: Arc::new([]),
+                personas: Personas::new(Registry::builtin()),
+                changes_token,
+                webhooks,
+            },
+        }
     }
 
     fn with_channels(mut self, channels: &[(&str, &'static str, ChannelState)]) -> Self {

@@ -1,24 +1,53 @@
-//! What only shows once the bag of tools is known: names of tools that don't exist, templates that can't be rendered.
+//! What only shows in the place where a persona runs: tools that aren't in the bag, templates that can't be rendered,
+//! models whose provider isn't configured, a newer format.
 
 use super::{
-    Persona, Registry, Tools, name,
+    FORMAT_VERSION, Persona, Registry, Surroundings, Tools, name,
     place::{At, place_of},
     problem::{Code, ParseProblem},
     template, yaml,
 };
 
-/// Warnings for every persona in the registry, in the order of their names. What loading found is in `Registry::problems`.
+/// Warnings about tools and templates of every persona in the registry, in the order of their names. What loading found is
+/// in `Registry::problems`.
 pub fn check(registry: &Registry, tool_names: &[&str]) -> Vec<ParseProblem> {
-    registry.personas().flat_map(|persona| check_one(persona, tool_names)).collect()
+    registry.personas().flat_map(|persona| check_tools(persona, tool_names)).collect()
 }
 
-fn check_one(persona: &Persona, tool_names: &[&str]) -> Vec<ParseProblem> {
+/// All of it for one persona.
+pub(super) fn check_in(persona: &Persona, here: &Surroundings) -> Vec<ParseProblem> {
+    let names: Vec<&str> = here.tools.iter().map(String::as_str).collect();
+    let mut problems = check_tools(persona, &names);
+    let path = persona.source.to_string();
+    let at = |key: &str| place_of(&persona.front_matter, key, At::Value);
+    if let Some(provider) = persona.model.as_deref().and_then(|model| missing_provider(model, here)) {
+        let message = format!("provider `{provider}` isn't configured; another model answers");
+        let hint = format!("set models.providers.{provider}, or choose another model");
+        let problem = ParseProblem::new(&path, at("model"), Code::ProviderNotConfigured, message, hint);
+        problems.push(problem.about("model"));
+    }
+    if let Some(wanted) = persona.needs.newer_format() {
+        let message = format!("it asks for version {wanted} of the format, this is {FORMAT_VERSION}");
+        let hint = "what is new in it has no effect here";
+        let problem = ParseProblem::new(&path, at("metadata"), Code::FormatNewer, message, hint);
+        problems.push(problem.about("metadata.ongrid.min_ongrid_version"));
+    }
+    problems
+}
+
+/// The provider that a model would be asked of, if that can't be.
+fn missing_provider<'a>(model: &'a str, here: &'a Surroundings) -> Option<&'a str> {
+    let target = here.aliases.get(model).map_or(model, String::as_str);
+    target.split_once('/').map(|(provider, _)| provider).filter(|provider| !here.providers.contains(*provider))
+}
+
+fn check_tools(persona: &Persona, tool_names: &[&str]) -> Vec<ParseProblem> {
     let path = persona.source.to_string();
     let mut problems = Vec::new();
     let mut warn = |key: &str, entry: Option<&str>, code: Code, message: String, hint: String| {
         let at = entry.and_then(|entry| position(persona, key, entry)).map_or(At::Value, At::Item);
         let place = place_of(&persona.front_matter, key, at);
-        problems.push(ParseProblem::new(&path, place, code, message, hint));
+        problems.push(ParseProblem::new(&path, place, code, message, hint).about(key));
     };
 
     let known = |entry: &str| tool_names.iter().any(|tool| name::entry_means(entry, tool));

@@ -1,9 +1,15 @@
 //! Personas: Markdown files with front matter that say what an agent is for, what it may use and how long it may run.
 //! This module reads and lists them; running one is the coordinator's business.
 
+mod build;
 mod catalog;
 mod check;
+mod definition;
+mod entry;
 mod front;
+mod gate;
+mod keeper;
+mod lint;
 mod live;
 mod name;
 mod parse;
@@ -25,12 +31,17 @@ use serde_yaml::{Mapping, Value};
 
 pub use catalog::catalog;
 pub use check::check;
+pub use definition::{patched, read_definition};
+pub use entry::Entry;
 pub use front::MAX_BYTES;
+pub use gate::{FORMAT_VERSION, Needs, Surroundings};
+pub use keeper::{Keeper, KeeperError, Reloaded, Shelf, ShelfError};
+pub use lint::{Lint, lint};
 pub use live::Personas;
 pub use name::{canonical_tool, entry_means, fold};
 pub use parse::{Loaded, parse};
 pub use problem::{Code, ParseProblem, Place, Severity};
-pub use registry::Registry;
+pub use registry::{FileRead, Registry, Roots, Written};
 pub use template::{TemplateError, render};
 
 /// The name of the coordinator's persona.
@@ -58,6 +69,8 @@ pub struct Persona {
     pub background: bool,
     pub omit_claude_md: bool,
     pub metadata: Value,
+    /// What `metadata` asks of the place it runs in.
+    pub needs: Needs,
     /// Keys that mean nothing here, kept for whoever wrote them. Never believed.
     pub unknown_fields: Mapping,
     /// The instructions, byte for byte.
@@ -112,14 +125,17 @@ pub enum Source {
     Builtin(&'static str),
     /// A file, by its path as configured.
     Disk(String),
+    /// Written over the API, by the name it goes by.
+    User(String),
 }
 
 impl Source {
-    /// `builtin` or `disk`, as the API says it.
+    /// `builtin`, `disk` or `user`, as the API says it.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Builtin(_) => "builtin",
             Self::Disk(_) => "disk",
+            Self::User(_) => "user",
         }
     }
 }
@@ -130,6 +146,7 @@ impl fmt::Display for Source {
         match self {
             Self::Builtin(file) => write!(f, "builtin:{file}"),
             Self::Disk(path) => f.write_str(path),
+            Self::User(name) => write!(f, "user:{name}"),
         }
     }
 }

@@ -1,21 +1,23 @@
 //! From the bytes of a file to a [`Persona`], or to everything that is wrong with it at once.
 //! A file with an error is never loaded in part: half a persona could be one without its restrictions.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, path::Path};
 
 use serde_yaml::{Mapping, Value};
 
 use super::{
-    PermissionMode, Persona, Source, Tools, catalog, front, name,
+    PermissionMode, Persona, Source, Tools, catalog, front,
+    gate::Needs,
+    name,
     place::{At, place_of},
-    problem::{Code, ParseProblem, Place},
+    problem::{Code, ParseProblem},
     yaml,
 };
 
 const REMINDER_CHARS: usize = 600;
 const MOST_TURNS: u32 = 1000;
 
-const KEYS: [&str; 13] = [
+pub(super) const KEYS: [&str; 13] = [
     "name",
     "description",
     "when_to_use",
@@ -47,6 +49,7 @@ pub fn parse(source: Source, bytes: &[u8]) -> Result<Loaded, Vec<ParseProblem>> 
     let mut fields = Fields { path: &path, yaml: parts.yaml, left: mapping, problems: Vec::new() };
 
     let name = fields.name();
+    fields.compare_with_file(&source, &name);
     let description = fields.description();
     let when_to_use = fields.when_to_use();
     let tools = fields.tools();
@@ -58,7 +61,7 @@ pub fn parse(source: Source, bytes: &[u8]) -> Result<Loaded, Vec<ParseProblem>> 
     let initial_prompt = fields.text("initial_prompt");
     let background = fields.switch("background");
     let omit_claude_md = fields.switch("omit_claude_md");
-    let metadata = fields.left.shift_remove("metadata").unwrap_or_default();
+    let (metadata, needs) = fields.metadata();
     fields.look_over_the_rest();
 
     let Fields { left: unknown_fields, problems, .. } = fields;
@@ -79,6 +82,7 @@ pub fn parse(source: Source, bytes: &[u8]) -> Result<Loaded, Vec<ParseProblem>> 
         background,
         omit_claude_md,
         metadata,
+        needs,
         unknown_fields,
         body: parts.body.to_owned(),
         source,
@@ -97,11 +101,12 @@ struct Fields<'a> {
 
 impl Fields<'_> {
     fn complain(&mut self, key: &str, code: Code, message: impl Into<String>, hint: &str) {
-        self.complain_at(place_of(self.yaml, key, At::Value), code, message, hint);
+        self.complain_at(key, At::Value, code, message, hint);
     }
 
-    fn complain_at(&mut self, place: Place, code: Code, message: impl Into<String>, hint: &str) {
-        self.problems.push(ParseProblem::new(self.path, place, code, message, hint));
+    fn complain_at(&mut self, key: &str, at: At, code: Code, message: impl Into<String>, hint: &str) {
+        let place = place_of(self.yaml, key, at);
+        self.problems.push(ParseProblem::new(self.path, place, code, message, hint).about(key));
     }
 
     /// A key without a value counts as absent.
@@ -148,9 +153,8 @@ impl Fields<'_> {
         let mut names: Vec<String> = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
             let Value::String(name) = &item else {
-                let place = place_of(self.yaml, key, At::Item(index));
                 let message = format!("`{key}` holds {}, not a name", kind(&item));
-                self.complain_at(place, Code::WrongType, message, HINT);
+                self.complain_at(key, At::Item(index), Code::WrongType, message, HINT);
                 continue;
             };
             let name = name.trim();
@@ -184,6 +188,17 @@ impl Fields<'_> {
         name
     }
 
+    /// Whoever looks for a persona looks for its file.
+    fn compare_with_file(&mut self, source: &Source, name: &str) {
+        let Source::Disk(path) = source else { return };
+        let Some(stem) = Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned()) else { return };
+        let free = name::is_valid(name) && !name::RESERVED.contains(&name::fold(name).as_str());
+        if free && name::fold(&stem) != name::fold(name) {
+            let message = format!("the file is called `{stem}`, its persona `{name}`; the persona's name counts");
+            self.complain("name", Code::NameDiffers, message, "give both the same name");
+        }
+    }
+
     fn description(&mut self) -> String {
         let before = self.problems.len();
         let description = self.text("description");
@@ -195,7 +210,14 @@ impl Fields<'_> {
     }
 
     fn when_to_use(&mut self) -> Option<String> {
-        let when = self.text("when_to_use")?;
+        let before = self.problems.len();
+        let Some(when) = self.text("when_to_use") else {
+            if self.problems.len() == before {
+                let hint = "add a line that says what kind of question belongs here";
+                self.complain("when_to_use", Code::WhenToUseMissing, "`when_to_use` is missing", hint);
+            }
+            return None;
+        };
         if let Some(why) = catalog::vague(&when) {
             let message = format!("the first line of `when_to_use` {why}");
             let hint =
@@ -261,17 +283,31 @@ impl Fields<'_> {
         Some(reminder)
     }
 
+    /// What gates the persona must be readable; a gate that is misread would stand open.
+    fn metadata(&mut self) -> (Value, Needs) {
+        let metadata = self.left.shift_remove("metadata").unwrap_or_default();
+        match Needs::read(&metadata) {
+            Ok(needs) => (metadata, needs),
+            Err(wrong) => {
+                let message = format!("`{}` is {}, not {}", wrong.field, kind(&wrong.found), wrong.expected);
+                let place = place_of(self.yaml, "metadata", At::Value);
+                let problem = ParseProblem::new(self.path, place, Code::WrongType, message, "see the documented keys");
+                self.problems.push(problem.about(&wrong.field));
+                (metadata, Needs::default())
+            }
+        }
+    }
+
     /// Unknown keys are kept, but one that was meant to restrict must not pass unseen.
     fn look_over_the_rest(&mut self) {
         let left: Vec<String> = self.left.keys().filter_map(|key| key.as_str().map(str::to_owned)).collect();
         for key in left {
-            let place = || place_of(self.yaml, &key, At::Key);
             if key == "<<" {
                 let message = "`<<` isn't supported: what it merges would be lost";
-                self.complain_at(place(), Code::MergeKey, message, "write the keys out");
+                self.complain_at(&key, At::Key, Code::MergeKey, message, "write the keys out");
             } else if let Some(meant) = meant_key(&key) {
                 let message = format!("unknown key `{key}`");
-                self.complain_at(place(), Code::KeyMisspelt, message, &format!("did you mean `{meant}`?"));
+                self.complain_at(&key, At::Key, Code::KeyMisspelt, message, &format!("did you mean `{meant}`?"));
             }
         }
     }

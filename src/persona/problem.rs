@@ -53,6 +53,7 @@ pub enum Code {
     /// A word that the API uses itself.
     NameReserved,
     DescriptionMissing,
+    WhenToUseMissing,
     /// A key holds another kind of value than it can.
     WrongType,
     /// A number outside its range.
@@ -60,6 +61,8 @@ pub enum Code {
     PermissionModeUnknown,
     /// `tools` is there and empty: the persona has no tool at all.
     ToolsEmpty,
+    /// The file is called otherwise than its persona.
+    NameDiffers,
     /// `critical_reminder` is so long that it stops being a reminder.
     ReminderLong,
     /// The first line of `when_to_use` says nothing by itself.
@@ -70,21 +73,66 @@ pub enum Code {
     DuplicateName,
     /// A tool that isn't in the bag.
     UnknownTool,
+    /// `model` names a provider that isn't configured.
+    ProviderNotConfigured,
+    /// `metadata.ongrid.min_ongrid_version` is higher than the version of the format that is read here.
+    FormatNewer,
     /// `initial_prompt` isn't a template that can be rendered.
     TemplateBroken,
 }
 
 impl Code {
+    /// In the order in which they are documented.
+    pub const ALL: [Self; 34] = [
+        Self::Unreadable,
+        Self::DirMissing,
+        Self::TooManyFiles,
+        Self::LinkOutside,
+        Self::TooLarge,
+        Self::NotUtf8,
+        Self::NoFrontMatter,
+        Self::FrontMatterOpen,
+        Self::YamlSyntax,
+        Self::UnquotedColon,
+        Self::TabIndent,
+        Self::DuplicateKey,
+        Self::NotAMapping,
+        Self::TooMuchYaml,
+        Self::MergeKey,
+        Self::NameMissing,
+        Self::NameNotText,
+        Self::NameInvalid,
+        Self::NameReserved,
+        Self::DescriptionMissing,
+        Self::WhenToUseMissing,
+        Self::WrongType,
+        Self::OutOfRange,
+        Self::PermissionModeUnknown,
+        Self::ToolsEmpty,
+        Self::NameDiffers,
+        Self::ReminderLong,
+        Self::WhenToUseVague,
+        Self::KeyMisspelt,
+        Self::DuplicateName,
+        Self::UnknownTool,
+        Self::ProviderNotConfigured,
+        Self::FormatNewer,
+        Self::TemplateBroken,
+    ];
+
     pub fn severity(self) -> Severity {
         match self {
             Self::DirMissing
             | Self::TooManyFiles
             | Self::ToolsEmpty
+            | Self::NameDiffers
             | Self::ReminderLong
             | Self::WhenToUseVague
             | Self::KeyMisspelt
             | Self::DuplicateName
             | Self::UnknownTool
+            | Self::ProviderNotConfigured
+            | Self::FormatNewer
             | Self::TemplateBroken => Severity::Warning,
             _ => Severity::Error,
         }
@@ -121,6 +169,9 @@ pub struct ParseProblem {
     pub message: String,
     /// What to do about it; empty if the message says it all.
     pub hint: String,
+    /// The key it is about, for those who wrote JSON and have no lines; empty if it is about the whole.
+    #[serde(skip)]
+    pub field: String,
 }
 
 impl ParseProblem {
@@ -133,7 +184,14 @@ impl ParseProblem {
             severity: code.severity(),
             message: message.into(),
             hint: hint.into(),
+            field: String::new(),
         }
+    }
+
+    #[must_use]
+    pub(super) fn about(mut self, field: &str) -> Self {
+        field.clone_into(&mut self.field);
+        self
     }
 
     pub fn is_error(&self) -> bool {
@@ -164,6 +222,17 @@ mod tests {
             problem.to_string(),
             "chatruntime: parse agents/a b.md: line 3 column 7: twice [duplicate_key]; keep one"
         );
+    }
+
+    #[test]
+    fn every_code_is_documented_with_its_severity() {
+        let page = include_str!("../../docs/personas-lint.md");
+        for code in Code::ALL {
+            let severity = if code.severity() == Severity::Error { "error" } else { "warning" };
+            assert!(page.contains(&format!("| `{code}` | {severity} |")), "{code}");
+        }
+        let rows = page.lines().filter(|line| line.starts_with("| `") && line.contains("` | ")).count();
+        assert_eq!(rows, Code::ALL.len());
     }
 
     #[test]

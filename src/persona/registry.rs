@@ -1,18 +1,18 @@
 //! All personas at one moment. A registry never changes: who holds one sees the same personas until it asks for a new one.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use serde::Serialize;
+
 use super::{
-    COORDINATOR, Persona, Source,
+    Persona, Surroundings, Tools,
+    build::Build,
     name::{self, fold},
-    parse::{self, Loaded},
-    place::{At, place_of},
-    problem::{Code, ParseProblem, Place},
-    scan, shipped,
+    problem::ParseProblem,
 };
 
 /// Cheap to clone; a clone is the same snapshot.
@@ -20,89 +20,150 @@ use super::{
 pub struct Registry(Arc<Inner>);
 
 #[derive(Debug)]
-struct Inner {
-    coordinator: Arc<Persona>,
-    /// By folded name, the coordinator among them.
-    personas: BTreeMap<String, Arc<Persona>>,
-    problems: Vec<ParseProblem>,
-    files: usize,
+pub(super) struct Inner {
+    pub(super) coordinator: Arc<Persona>,
+    /// By folded name, the coordinator among them; of each name the one that counts first, then what it covers.
+    pub(super) personas: BTreeMap<String, Vec<Arc<Persona>>>,
+    /// By folded name: why it can't be sent here.
+    pub(super) barred: BTreeMap<String, String>,
+    pub(super) problems: Vec<ParseProblem>,
+    pub(super) files: Vec<FileRead>,
+    pub(super) degraded: Option<String>,
+}
+
+/// The folders of files.
+#[derive(Clone, Debug, Default)]
+pub struct Roots {
+    /// Need not exist.
+    pub dir: Option<PathBuf>,
+    pub external: Vec<PathBuf>,
+}
+
+impl Roots {
+    pub fn all(&self) -> impl Iterator<Item = &Path> {
+        self.dir.iter().chain(&self.external).map(PathBuf::as_path)
+    }
+}
+
+/// A persona that was written over the API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Folded.
+    pub name: String,
+    /// JSON.
+    pub definition: String,
+}
+
+/// What became of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileRead {
+    /// As it says itself; `None` = it can't be told.
+    pub name: Option<String>,
+    pub path: String,
+    /// `builtin` for one that is the shipped one, byte for byte.
+    pub source: &'static str,
+    pub loaded: bool,
+    /// As written; `None` = it inherits, or isn't loaded.
+    pub tools: Option<Vec<String>>,
+}
+
+impl FileRead {
+    pub(super) fn of(path: String, source: &'static str, persona: &Persona, loaded: bool) -> Self {
+        let tools = match &persona.tools {
+            Tools::Only(names) => Some(names.clone()),
+            Tools::Inherit => None,
+        };
+        Self { path, name: Some(persona.name.clone()), source, loaded, tools }
+    }
 }
 
 impl Registry {
     /// The shipped personas alone.
     pub fn builtin() -> Self {
-        Self::build(BTreeMap::new(), Vec::new(), 0)
+        Self::read(&Roots::default(), &[], None)
     }
 
-    /// The shipped ones, and over them those of `dir`, then of `external` in their order. A missing `dir` is no problem.
-    /// Reads the disk: in a runtime, call it where blocking is allowed.
+    /// The shipped ones and those of the folders, wherever this runs; what is wrong with them is logged.
     pub fn load(dir: Option<&Path>, external: &[PathBuf]) -> Self {
-        let mut problems = Vec::new();
-        let mut files = Vec::new();
-        if let Some(dir) = dir.filter(|dir| dir.exists()) {
-            files.extend(scan::scan(dir, &mut problems));
-        }
-        for dir in external {
-            if dir.exists() {
-                files.extend(scan::scan(dir, &mut problems));
-            } else {
-                let path = dir.display().to_string();
-                let hint = "create it or remove it from `agents.external_dirs`";
-                problems.push(ParseProblem::new(&path, Place::TOP, Code::DirMissing, "there is no such folder", hint));
-            }
-        }
-        let found = files.len();
-        let mut disk: BTreeMap<String, Arc<Persona>> = BTreeMap::new();
-        for file in files {
-            match parse::parse(Source::Disk(file.path), &file.bytes) {
-                Ok(loaded) => add(&mut disk, loaded, &mut problems),
-                Err(errors) => problems.extend(errors),
-            }
-        }
-        let registry = Self::build(disk, problems, found);
-        for problem in registry.problems() {
-            tracing::warn!(path = problem.path, line = problem.line, code = %problem.code, "{problem}");
-        }
-        tracing::info!(files = found, personas = registry.0.personas.len(), "personas loaded");
+        let roots = Roots { dir: dir.map(Path::to_owned), external: external.to_vec() };
+        let registry = Self::read(&roots, &[], None);
+        registry.tell(&[]);
         registry
     }
 
-    fn build(mut personas: BTreeMap<String, Arc<Persona>>, mut problems: Vec<ParseProblem>, files: usize) -> Self {
-        for (file, text) in shipped::FILES {
-            match parse::parse(Source::Builtin(file), text.as_bytes()) {
-                Ok(Loaded { persona, .. }) => {
-                    personas.entry(fold(&persona.name)).or_insert_with(|| Arc::new(persona));
-                }
-                Err(errors) => problems.extend(errors),
-            }
-        }
-        #[expect(clippy::expect_used, reason = "the file is part of the binary and a test parses it")]
-        let coordinator = personas.get(COORDINATOR).map(Arc::clone).expect("default.md is shipped");
-        Self(Arc::new(Inner { coordinator, personas, problems, files }))
+    /// The shipped ones, over them those of the folders in their order, over them the written ones. Without surroundings
+    /// nothing is held against them. Reads the disk: in a runtime, call it where blocking is allowed.
+    pub fn read(roots: &Roots, written: &[Written], here: Option<&Surroundings>) -> Self {
+        let mut build = Build::default();
+        build.shipped();
+        build.disk(roots);
+        build.written(written);
+        Self(Arc::new(build.finish(here)))
     }
 
-    /// `default`, from disk if there is one.
+    /// Logs what is wrong and wasn't before: one line for each warning, and one for each file that isn't loaded.
+    pub fn tell(&self, before: &[ParseProblem]) {
+        let mut unreadable: BTreeMap<&str, usize> = BTreeMap::new();
+        for problem in self.problems().iter().filter(|problem| problem.is_error()) {
+            *unreadable.entry(&problem.path).or_default() += 1;
+        }
+        for problem in self.problems().iter().filter(|problem| !before.contains(problem)) {
+            let more = match unreadable.get_mut(problem.path.as_str()) {
+                Some(0) => continue,
+                Some(count) => std::mem::take(count) - 1,
+                None => 0,
+            };
+            let (path, line, code) = (&problem.path, problem.line, problem.code);
+            tracing::warn!(path, line, %code, more, "{problem}");
+        }
+        tracing::info!(files = self.files_found(), personas = self.0.personas.len(), "personas loaded");
+    }
+
+    /// `default`: the uppermost that can be used.
     pub fn coordinator(&self) -> &Arc<Persona> {
         &self.0.coordinator
     }
 
-    /// Any persona, the coordinator too, by a name in any spelling of it.
-    pub fn get(&self, name: &str) -> Option<&Arc<Persona>> {
-        self.0.personas.get(&fold(name))
+    /// Why the coordinator isn't the one it was meant to be.
+    pub fn degraded(&self) -> Option<&str> {
+        self.0.degraded.as_deref()
     }
 
-    /// A persona that can be sent as a worker: any but the coordinator.
+    /// Any persona, the coordinator too, by a name in any spelling of it.
+    pub fn get(&self, name: &str) -> Option<&Arc<Persona>> {
+        self.layers(name).first()
+    }
+
+    /// What the persona of this name covers, the next one first.
+    pub fn shadowed(&self, name: &str) -> &[Arc<Persona>] {
+        self.layers(name).get(1..).unwrap_or_default()
+    }
+
+    fn layers(&self, name: &str) -> &[Arc<Persona>] {
+        self.0.personas.get(&fold(name)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Why a persona that is there can't be sent; `None` = it can.
+    pub fn barred(&self, name: &str) -> Option<&str> {
+        self.0.barred.get(&fold(name)).map(String::as_str)
+    }
+
+    fn may_be_sent(&self, persona: &Persona) -> bool {
+        !persona.is_coordinator() && self.barred(&persona.name).is_none()
+    }
+
+    /// A persona that can be sent as a worker: never the coordinator, and none that this place doesn't suit.
     pub fn spawnable(&self, name: &str) -> Option<&Arc<Persona>> {
-        self.get(name).filter(|persona| !persona.is_coordinator())
+        self.get(name).filter(|persona| self.may_be_sent(persona))
     }
 
     pub fn spawnables(&self) -> impl Iterator<Item = &Arc<Persona>> {
-        self.personas().filter(|persona| !persona.is_coordinator())
+        self.personas().filter(|persona| self.may_be_sent(persona))
     }
 
     /// In the order of their names.
     pub fn personas(&self) -> impl Iterator<Item = &Arc<Persona>> {
-        self.0.personas.values()
+        self.0.personas.values().filter_map(|layers| layers.first())
     }
 
     /// Of all that can be sent.
@@ -115,34 +176,22 @@ impl Registry {
         name::nearest(name, self.names())
     }
 
-    /// What loading found; see [`check`](super::check) for what needs the tools.
+    /// Everything that is wrong. For what needs tools and was loaded without knowing them see [`check`](super::check).
     pub fn problems(&self) -> &[ParseProblem] {
         &self.0.problems
     }
 
+    pub fn files(&self) -> &[FileRead] {
+        &self.0.files
+    }
+
     /// How many files were found on disk, loaded or not.
     pub fn files_found(&self) -> usize {
-        self.0.files
+        self.0.files.len()
     }
 
     /// How many of them became personas.
     pub fn files_loaded(&self) -> usize {
-        self.personas().filter(|persona| matches!(persona.source, Source::Disk(_))).count()
-    }
-}
-
-fn add(disk: &mut BTreeMap<String, Arc<Persona>>, loaded: Loaded, problems: &mut Vec<ParseProblem>) {
-    let Loaded { persona, warnings } = loaded;
-    match disk.entry(fold(&persona.name)) {
-        Entry::Vacant(free) => {
-            problems.extend(warnings);
-            free.insert(Arc::new(persona));
-        }
-        Entry::Occupied(taken) => {
-            let place = place_of(&persona.front_matter, "name", At::Value);
-            let message = format!("the name `{}` is taken by {}, which stays", persona.name, taken.get().source);
-            let hint = "rename one of the two or remove it";
-            problems.push(ParseProblem::new(&persona.source.to_string(), place, Code::DuplicateName, message, hint));
-        }
+        self.0.files.iter().filter(|file| file.loaded).count()
     }
 }

@@ -4,6 +4,7 @@
 //! Statements are shared (`$1`, upsert, `RETURNING` and partial indexes work on both engines); a pair of constants
 //! stands where the dialects differ. Time comes in as `now_ms` or as a field. Nothing here looks at a clock.
 
+mod agents;
 mod artifacts;
 mod audit;
 mod calls;
@@ -27,6 +28,7 @@ mod turns;
 use sqlx::{PgPool, SqlitePool};
 
 pub use self::{
+    agents::{AgentRow, Agents},
     artifacts::{ArtifactRow, Artifacts, NewArtifact},
     audit::{Audit, AuditRow},
     calls::{CallRow, Calls, NewCall},
@@ -121,6 +123,10 @@ impl Store {
 
     pub fn changes(&self) -> Changes<'_> {
         Changes(self)
+    }
+
+    pub fn agents(&self) -> Agents<'_> {
+        Agents(self)
     }
 
     pub fn notes(&self) -> Notes<'_> {

@@ -23,6 +23,7 @@ mod late;
 mod limits;
 mod model_faults;
 mod organisations;
+mod personas;
 mod react;
 mod retracted;
 mod setting;

@@ -10,7 +10,7 @@ fn with_personas(count: usize, name: &str, description: &str) -> String {
         let text = format!(
             "---\nname: {name}-{n:03}\ndescription: {description}\nwhen_to_use: For questions about {n}.\n---\n"
         );
-        fs::write(dir.path().join(format!("{n}.md")), text).unwrap();
+        fs::write(dir.path().join(format!("{name}-{n:03}.md")), text).unwrap();
     }
     catalog(&Registry::load(Some(dir.path()), &[]))
 }

@@ -9,6 +9,8 @@ use super::{
 };
 
 const HEAD: &str = "---\nname: a\ndescription: b\n";
+/// Below the other keys, so that these begin on line 4.
+const WHEN: &str = "when_to_use: For what it is for.\n";
 
 /// Loaded with these warnings, or refused with these errors; each with its line and column.
 #[derive(Debug, PartialEq)]
@@ -31,21 +33,22 @@ fn outcome(text: impl AsRef<[u8]>) -> Outcome {
 
 /// The usual head, more keys, an end.
 fn with(keys: &str) -> String {
-    format!("{HEAD}{keys}\n---\nbody\n")
+    let when = if keys.contains("when_to_use:") { "" } else { WHEN };
+    format!("{HEAD}{keys}\n{when}---\nbody\n")
 }
 
 #[test]
 fn each_file_of_the_table_is_loaded_or_refused_at_the_right_place() {
     let table = [
         // markers
-        ("---\nname: a\ndescription: b\n---\nbody", Ok_(vec![])),
-        ("---\nname: a\ndescription: b\n---", Ok_(vec![])),
-        ("\u{feff}---\nname: a\ndescription: b\n---\n", Ok_(vec![])),
-        ("---\r\nname: a\r\ndescription: b\r\n---\r\nbody\r\n", Ok_(vec![])),
-        ("---\nname: a\r\ndescription: b\n--- \t\r\nbody\r\n", Ok_(vec![])),
-        ("---  \nname: a\ndescription: b\n---  \nbody", Ok_(vec![])),
-        ("---\nname: a\ndescription: x --- y\n---\none\n---\ntwo", Ok_(vec![])),
-        ("---\nname: a\ndescription: |\n  one\n  ---\n  two\n---\n", Ok_(vec![])),
+        ("---\nname: a\ndescription: b\nwhen_to_use: For what it is for.\n---\nbody", Ok_(vec![])),
+        ("---\nname: a\ndescription: b\nwhen_to_use: For what it is for.\n---", Ok_(vec![])),
+        ("\u{feff}---\nname: a\ndescription: b\nwhen_to_use: For what it is for.\n---\n", Ok_(vec![])),
+        ("---\r\nname: a\r\ndescription: b\r\nwhen_to_use: For what it is for.\r\n---\r\nbody\r\n", Ok_(vec![])),
+        ("---\nname: a\r\ndescription: b\nwhen_to_use: For what it is for.\n--- \t\r\nbody\r\n", Ok_(vec![])),
+        ("---  \nname: a\ndescription: b\nwhen_to_use: For what it is for.\n---  \nbody", Ok_(vec![])),
+        ("---\nname: a\ndescription: x --- y\nwhen_to_use: For what it is for.\n---\none\n---\ntwo", Ok_(vec![])),
+        ("---\nname: a\ndescription: |\n  one\n  ---\n  two\nwhen_to_use: For what it is for.\n---\n", Ok_(vec![])),
         ("", Refused(vec![(NoFrontMatter, 1, 1)])),
         ("# a\n\nbody\n", Refused(vec![(NoFrontMatter, 1, 1)])),
         ("\n---\nname: a\n---\n", Refused(vec![(NoFrontMatter, 1, 1)])),
@@ -55,7 +58,7 @@ fn each_file_of_the_table_is_loaded_or_refused_at_the_right_place() {
         // YAML
         ("---\nname: a\ndescription: one: two\n---\n", Refused(vec![(UnquotedColon, 3, 17)])),
         ("---\r\nname: a\r\ndescription: one: two\r\n---\r\n", Refused(vec![(UnquotedColon, 3, 17)])),
-        ("---\nname: a\ndescription: \"one: two\"\n---\n", Ok_(vec![])),
+        ("---\nname: a\ndescription: \"one: two\"\nwhen_to_use: For what it is for.\n---\n", Ok_(vec![])),
         ("---\nname: a\ndescription: b\nmetadata:\n\tos: linux\n---\n", Refused(vec![(TabIndent, 5, 1)])),
         ("---\nname: a\ndescription: b\nname: c\n---\n", Refused(vec![(DuplicateKey, 4, 1)])),
         ("---\nname: a\ndescription: b\nmetadata:\n  x: 1\n  x: 2\n---\n", Refused(vec![(DuplicateKey, 6, 3)])),
@@ -69,21 +72,42 @@ fn each_file_of_the_table_is_loaded_or_refused_at_the_right_place() {
         ("---\nname: a\n...\ndescription: b\n---\n", Refused(vec![(YamlSyntax, 2, 1)])),
         ("---\nname: a\ndescription: b\nmetadata: &x [*x]\n---\n", Refused(vec![(TooMuchYaml, 4, 11)])),
         // names and descriptions
-        ("---\n---\n", Refused(vec![(NameMissing, 1, 1), (DescriptionMissing, 1, 1)])),
-        ("---\n# nothing\n---\n", Refused(vec![(NameMissing, 1, 1), (DescriptionMissing, 1, 1)])),
-        ("---\nname:\ndescription: b\n---\n", Refused(vec![(NameMissing, 2, 6)])),
-        ("---\ndescription: b\nname: 42\n---\n", Refused(vec![(NameNotText, 3, 7)])),
-        ("---\nname: true\ndescription: b\n---\n", Refused(vec![(NameNotText, 2, 7)])),
-        ("---\nname: \"42\"\ndescription: b\n---\n", Ok_(vec![])),
-        ("---\nname: no\ndescription: b\n---\n", Ok_(vec![])),
-        ("---\nname: a b\ndescription: b\n---\n", Refused(vec![(NameInvalid, 2, 7)])),
-        ("---\nname: ../a\ndescription: b\n---\n", Refused(vec![(NameInvalid, 2, 7)])),
-        ("---\nname: Reload\ndescription: b\n---\n", Refused(vec![(NameReserved, 2, 7)])),
-        ("---\nname: warnings\ndescription: b\n---\n", Refused(vec![(NameReserved, 2, 7)])),
-        ("---\nname: custom\ndescription: b\n---\n", Refused(vec![(NameReserved, 2, 7)])),
-        ("---\nname: a\ndescription: >\n  one\n  two\n---\n", Ok_(vec![])),
-        ("---\nname: a\ndescription: 7\n---\n", Refused(vec![(WrongType, 3, 14)])),
-        ("---\nname: a\ndescription: ''\n---\n", Refused(vec![(DescriptionMissing, 3, 14)])),
+        ("---\n---\n", Refused(vec![(NameMissing, 1, 1), (DescriptionMissing, 1, 1), (WhenToUseMissing, 1, 1)])),
+        (
+            "---\n# nothing\n---\n",
+            Refused(vec![(NameMissing, 1, 1), (DescriptionMissing, 1, 1), (WhenToUseMissing, 1, 1)]),
+        ),
+        ("---\nname:\ndescription: b\nwhen_to_use: For what it is for.\n---\n", Refused(vec![(NameMissing, 2, 6)])),
+        ("---\ndescription: b\nname: 42\nwhen_to_use: For what it is for.\n---\n", Refused(vec![(NameNotText, 3, 7)])),
+        (
+            "---\nname: true\ndescription: b\nwhen_to_use: For what it is for.\n---\n",
+            Refused(vec![(NameNotText, 2, 7)]),
+        ),
+        ("---\nname: \"42\"\ndescription: b\nwhen_to_use: For what it is for.\n---\n", Ok_(vec![(NameDiffers, 2, 7)])),
+        ("---\nname: no\ndescription: b\nwhen_to_use: For what it is for.\n---\n", Ok_(vec![(NameDiffers, 2, 7)])),
+        ("---\nname: a b\ndescription: b\nwhen_to_use: For what it is for.\n---\n", Refused(vec![(NameInvalid, 2, 7)])),
+        (
+            "---\nname: ../a\ndescription: b\nwhen_to_use: For what it is for.\n---\n",
+            Refused(vec![(NameInvalid, 2, 7)]),
+        ),
+        (
+            "---\nname: Reload\ndescription: b\nwhen_to_use: For what it is for.\n---\n",
+            Refused(vec![(NameReserved, 2, 7)]),
+        ),
+        (
+            "---\nname: warnings\ndescription: b\nwhen_to_use: For what it is for.\n---\n",
+            Refused(vec![(NameReserved, 2, 7)]),
+        ),
+        (
+            "---\nname: custom\ndescription: b\nwhen_to_use: For what it is for.\n---\n",
+            Refused(vec![(NameReserved, 2, 7)]),
+        ),
+        ("---\nname: a\ndescription: >\n  one\n  two\nwhen_to_use: For what it is for.\n---\n", Ok_(vec![])),
+        ("---\nname: a\ndescription: 7\nwhen_to_use: For what it is for.\n---\n", Refused(vec![(WrongType, 3, 14)])),
+        (
+            "---\nname: a\ndescription: ''\nwhen_to_use: For what it is for.\n---\n",
+            Refused(vec![(DescriptionMissing, 3, 14)]),
+        ),
     ];
     for (text, expected) in table {
         assert_eq!(outcome(text), expected, "{text:?}");
@@ -133,10 +157,10 @@ fn long_parts_are_measured() {
     assert_eq!(outcome(with(&format!("critical_reminder: {}", "é".repeat(601)))), Ok_(vec![(ReminderLong, 4, 20)]));
     let when = format!("when_to_use: {}", "word ".repeat(33));
     assert_eq!(outcome(with(&when)), Ok_(vec![(WhenToUseVague, 4, 14)]));
-    let name = |length: usize| format!("---\nname: {}\ndescription: b\n---\n", "a".repeat(length));
-    assert_eq!(outcome(name(64)), Ok_(vec![]));
+    let name = |length: usize| format!("---\nname: {}\ndescription: b\n{WHEN}---\n", "a".repeat(length));
+    assert_eq!(outcome(name(64)), Ok_(vec![(NameDiffers, 2, 7)]));
     assert_eq!(outcome(name(65)), Refused(vec![(NameInvalid, 2, 7)]));
-    let file = |length: usize| format!("{HEAD}---\n{}", "x".repeat(length - HEAD.len() - 4));
+    let file = |length: usize| format!("{HEAD}{WHEN}---\n{}", "x".repeat(length - HEAD.len() - WHEN.len() - 4));
     assert_eq!(outcome(file(MAX_BYTES)), Ok_(vec![]));
     assert_eq!(outcome(file(MAX_BYTES + 1)), Refused(vec![(TooLarge, 1, 1)]));
 }
@@ -169,7 +193,7 @@ fn every_key_is_read_and_the_body_stays_byte_for_byte() {
                 initial_prompt: Hello {{.x}}\nbackground: true\nomit_claude_md: true\nmetadata: {os: [linux]}\n\
                 owner: team-a\n---\n\r\n  body\r\n---\n\u{0}";
     let Loaded { persona, warnings } = read(text).unwrap();
-    assert_eq!(warnings, []);
+    assert_eq!(warnings.iter().map(|warning| warning.code).collect::<Vec<_>>(), [NameDiffers]);
     let text = |text: &str| Some(text.to_owned());
     assert_eq!(
         (persona.name.as_str(), persona.description.as_str(), &persona.when_to_use),

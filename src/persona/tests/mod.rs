@@ -1,7 +1,11 @@
 //! Personas from the outside: files as people write them, folders as they lie about.
 
 mod catalog;
+mod definitions;
+mod directory;
 mod files;
+mod keeper;
+mod patterns;
 mod registry;
 mod samples;
 mod shipped;

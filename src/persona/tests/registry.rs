@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 use super::super::{Code, Registry, check};
 
 fn persona(name: &str, description: &str) -> String {
-    format!("---\nname: {name}\ndescription: {description}\n---\nbody\n")
+    format!("---\nname: {name}\ndescription: {description}\nwhen_to_use: When a test asks.\n---\nbody\n")
 }
 
 fn write(dir: &Path, file: &str, text: &str) -> String {
@@ -45,8 +45,8 @@ fn without_a_folder_the_shipped_personas_are_there() {
 #[test]
 fn a_file_replaces_the_shipped_persona_of_its_name() {
     let dir = tempfile::tempdir().unwrap();
-    write(dir.path(), "mine.md", &persona("Specialist_Disk", "Ours."));
-    write(dir.path(), "sub/coordinator.md", &persona("default", "Our own."));
+    write(dir.path(), "specialist_disk.md", &persona("Specialist_Disk", "Ours."));
+    write(dir.path(), "sub/default.md", &persona("default", "Our own."));
     let registry = Registry::load(Some(dir.path()), &[]);
     assert_eq!(problems(&registry), []);
     let disk = registry.spawnable("specialist-disk").unwrap();
@@ -68,9 +68,9 @@ fn a_broken_file_is_reported_and_leaves_the_shipped_persona_in_place() {
 #[test]
 fn of_two_files_with_one_name_the_first_stays() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    write(first.path(), "b.md", &persona("one", "first"));
-    let inner = write(first.path(), "sub/a.md", &persona("ONE", "second"));
-    let outer = write(second.path(), "a.md", &persona("One", "third"));
+    write(first.path(), "one.md", &persona("one", "first"));
+    let inner = write(first.path(), "sub/ONE.md", &persona("ONE", "second"));
+    let outer = write(second.path(), "One.md", &persona("One", "third"));
     let registry = Registry::load(Some(first.path()), &[second.path().to_owned()]);
     assert_eq!(problems(&registry), [(Code::DuplicateName, inner.as_str()), (Code::DuplicateName, outer.as_str())]);
     assert_eq!(registry.spawnable("one").unwrap().description, "first");
@@ -79,10 +79,10 @@ fn of_two_files_with_one_name_the_first_stays() {
 #[test]
 fn links_may_stay_within_the_folder_and_not_leave_it() {
     let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    write(outside.path(), "x.md", &persona("outside", "x"));
-    write(dir.path(), "..data/kept.md", &persona("inside", "x"));
-    symlink(dir.path().join("..data/kept.md"), dir.path().join("a.md")).unwrap();
-    symlink(outside.path().join("x.md"), dir.path().join("b.md")).unwrap();
+    write(outside.path(), "outside.md", &persona("outside", "x"));
+    write(dir.path(), "..data/inside.md", &persona("inside", "x"));
+    symlink(dir.path().join("..data/inside.md"), dir.path().join("inside.md")).unwrap();
+    symlink(outside.path().join("outside.md"), dir.path().join("b.md")).unwrap();
     symlink(outside.path(), dir.path().join("c")).unwrap();
     symlink("/no/such/file", dir.path().join("d.md")).unwrap();
     symlink(dir.path(), dir.path().join("circle")).unwrap();
@@ -135,7 +135,7 @@ fn a_snapshot_stays_what_it_was() {
 fn the_check_names_tools_that_dont_exist_and_templates_that_cant_be_rendered() {
     let dir = tempfile::tempdir().unwrap();
     let keys = "tools: query_promq, query_*, nope_*\ndisallowed_tools: [query_promqll, run_rocket]\ninitial_prompt: '{{ if .x }}'";
-    write(dir.path(), "x.md", &format!("---\nname: x\ndescription: x\n{keys}\n---\n"));
+    write(dir.path(), "x.md", &format!("---\nname: x\ndescription: x\n{keys}\nwhen_to_use: When a test asks.\n---\n"));
     let registry = Registry::load(Some(dir.path()), &[]);
     let found: Vec<_> = check(&registry, &["query_promql"])
         .into_iter()

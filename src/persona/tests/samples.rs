@@ -96,7 +96,7 @@ model: anthropic/claude-sonnet-4-7
 - 现状
 ";
 
-const BAG: [&str; 11] = [
+pub(super) const BAG: [&str; 11] = [
     "expand_topology",
     "find_topology_node",
     "query_promql",
@@ -113,7 +113,12 @@ const BAG: [&str; 11] = [
 /// All four in a folder, read as a user would.
 fn registry() -> (tempfile::TempDir, Registry) {
     let dir = tempfile::tempdir().unwrap();
-    for (file, text) in [("1.md", INVESTIGATOR), ("2.md", DISK), ("3.md", REVIEWER), ("4.md", CLICKHOUSE)] {
+    for (file, text) in [
+        ("incident_investigator.md", INVESTIGATOR),
+        ("disk_specialist.md", DISK),
+        ("change_reviewer.md", REVIEWER),
+        ("specialist-clickhouse.md", CLICKHOUSE),
+    ] {
         std::fs::write(dir.path().join(file), text).unwrap();
     }
     std::fs::write(dir.path().join("README.md"), "# Four samples\n").unwrap();
@@ -127,7 +132,7 @@ fn all_four_load_and_only_the_last_has_warnings() {
     assert_eq!((registry.files_found(), registry.files_loaded()), (4, 4));
     let mut problems = registry.problems().to_vec();
     problems.extend(check(&registry, &BAG).into_iter().filter(|problem| !problem.path.starts_with("builtin:")));
-    let path = dir.path().join("4.md").display().to_string();
+    let path = dir.path().join("specialist-clickhouse.md").display().to_string();
     assert_eq!(
         problems.iter().map(|p| (p.path.as_str(), p.code, p.line, p.column)).collect::<Vec<_>>(),
         [(path.as_str(), Code::WhenToUseVague, 4, 14), (path.as_str(), Code::UnknownTool, 11, 5)]

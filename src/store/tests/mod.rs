@@ -1,6 +1,7 @@
 //! One suite for both engines: each test is a function over a bench and runs on SQLite in memory, on SQLite in a file
 //! and on PostgreSQL. Each run has a database of its own.
 
+mod agents;
 mod bench;
 mod deliveries;
 mod inbox;
