@@ -16,7 +16,7 @@ pub(crate) use self::channels::adapters;
 pub use self::notes::StoreNotes;
 use crate::{
     clock::SharedClock,
-    config::{Api, Config, check_built},
+    config::{self, Api, Config, check_built},
     coordinator::{self, Channel, Events, Intake, Router, Services, Slots},
     http::{ChannelHealth, Figures, Http, Webhooks},
     model::{Anthropic, AnthropicConfig, ModelProvider, Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
@@ -88,6 +88,7 @@ impl App {
         let limits = limits(&config);
         let services = Arc::new(Services {
             tools: tools(&config, &store)?,
+            redirects: redirects(&config),
             store: store.clone(),
             clock: clock.clone(),
             models: models(&config, &clock)?,
@@ -242,6 +243,16 @@ pub(crate) fn tool_names() -> Vec<&'static str> {
     own.into_iter().chain(coordinator::CONTROL_TOOLS).collect()
 }
 
+fn redirects(config: &Config) -> Vec<tools::Redirect> {
+    let configured = config.agents.redirects.iter().cloned();
+    tools::redirects(configured.map(|config::Redirect { name, target, reason, offered }| tools::Redirect {
+        name,
+        target,
+        reason,
+        offered,
+    }))
+}
+
 /// The tools whose sources are configured.
 fn tools(config: &Config, store: &Store) -> anyhow::Result<Vec<SharedTool>> {
     let client = tools::http_client().context("the HTTP client can't be built")?;
@@ -263,10 +274,7 @@ fn tools(config: &Config, store: &Store) -> anyhow::Result<Vec<SharedTool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        clock::SystemClock,
-        config::{self, Env},
-    };
+    use crate::{clock::SystemClock, config::Env};
 
     const ALL_SOURCES: &str = "
         [sources.prometheus]

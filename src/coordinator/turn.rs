@@ -321,14 +321,14 @@ impl Turn {
         let vision = services.models.takes_pictures(wanted);
         let reference = services.models.locate(wanted).map(|found| found.to_string()).unwrap_or_default();
         dispatch.inherit(Chosen { provider: provider.clone(), model: model.clone(), reference });
-        let all: Vec<_> = services.tools.iter().cloned().chain(dispatch.tools()).collect();
+        let role = services.role(&self.conversation.channel, &self.turn.asker_id);
         let run = Run {
             services: services.clone(),
             session_id: self.session.id.clone(),
             epoch: Some(self.session.lease_epoch),
             turn_id: self.turn.id.clone(),
             evidence_of: self.session.id.clone(),
-            toolbox: Services::toolbox(&persona, &all),
+            toolbox: services.coordinators_toolbox(&dispatch.personas, role, dispatch.tools()),
             invoker: services.invoker(&persona, &self.turn.asker_id),
             max_turns: persona.max_turns_or(services.limits.default_max_turns),
             persona,

@@ -27,7 +27,7 @@ pub use catalog::catalog;
 pub use check::check;
 pub use front::MAX_BYTES;
 pub use live::Personas;
-pub use name::{canonical_tool, entry_means, fold};
+pub use name::{entry_means, fold};
 pub use parse::{Loaded, parse};
 pub use problem::{Code, ParseProblem, Place, Severity};
 pub use registry::Registry;

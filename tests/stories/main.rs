@@ -24,6 +24,7 @@ mod limits;
 mod model_faults;
 mod organisations;
 mod react;
+mod redirects;
 mod retracted;
 mod setting;
 mod showing;

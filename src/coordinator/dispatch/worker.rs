@@ -105,6 +105,7 @@ impl Worker {
             Err(error) => return (error.into(), Totals::default()),
         }
         self.tile("running");
+        let role = services.role(&self.conversation.channel, &self.asker.id);
         let run = Run {
             services: services.clone(),
             session_id: member.task_id.clone(),
@@ -114,7 +115,7 @@ impl Worker {
             persona: self.persona.clone(),
             provider: self.provider.clone(),
             model: self.model.clone(),
-            toolbox: Services::toolbox(&self.persona, &services.tools),
+            toolbox: services.workers_toolbox(&self.persona, role),
             invoker: services.invoker(&self.persona, &self.asker.id),
             max_turns: self.persona.max_turns_or(services.limits.default_max_turns),
             time_limit: services.limits.worker_timeout,
