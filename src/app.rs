@@ -99,6 +99,12 @@ impl App {
             events: Events::off(),
             owner: uuid::Uuid::now_v7().to_string(),
         });
+        for persona in services.personas.now().personas() {
+            if let Some(warning) = persona.model.as_deref().and_then(|model| services.models.warning(model)) {
+                tracing::warn!(persona = persona.name, path = %persona.source, "{warning}");
+            }
+        }
+        services.log_prompt();
         let router = Router::new(services.clone());
         let inbox = Inbox::new(Arc::new(Intake::new(services, router.clone())));
 

@@ -23,7 +23,7 @@ use std::{fmt, num::NonZeroU32};
 use serde::Serialize;
 use serde_yaml::{Mapping, Value};
 
-pub use catalog::catalog;
+pub use catalog::{catalog, catalog_within};
 pub use check::check;
 pub use front::MAX_BYTES;
 pub use live::Personas;

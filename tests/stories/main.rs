@@ -22,6 +22,7 @@ mod files;
 mod late;
 mod limits;
 mod model_faults;
+mod models;
 mod organisations;
 mod react;
 mod redirects;

@@ -42,6 +42,8 @@ pub(super) struct Worker {
     pub asker: Asker,
     /// Three to six words for people.
     pub title: String,
+    /// Of the conversation, when it was sent.
+    pub locale: String,
     /// Its line in a turn's view, if it was sent by one that runs.
     pub line: Line,
     /// Seen from the worker.
@@ -119,7 +121,8 @@ impl Worker {
             invoker: services.invoker(&self.persona, &self.asker.id),
             max_turns: self.persona.max_turns_or(services.limits.default_max_turns),
             time_limit: services.limits.worker_timeout,
-            catalog: None,
+            personas: None,
+            locale: self.locale.clone(),
             activity: Activity::Worker {
                 progress: self.line.progress.clone(),
                 key: self.line.key.clone(),
@@ -289,6 +292,7 @@ impl Router {
             turn_id,
             asker,
             title: row.title.clone(),
+            locale: row.locale.clone(),
             line: Line::unseen(),
             stage,
             notes: Vec::new(),
