@@ -20,7 +20,7 @@ pub(crate) use self::{
 };
 use crate::{
     clock::SharedClock,
-    config::{Api, Config, check_built},
+    config::{self, Api, Config, check_built},
     coordinator::{self, Channel, Events, Intake, Router, Services, Slots},
     http::{ChannelHealth, Figures, Http, Webhooks},
     model::{Anthropic, AnthropicConfig, ModelProvider, Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
@@ -92,6 +92,7 @@ impl App {
         let limits = limits(&config);
         let services = Arc::new(Services {
             tools: tools(&config, &store)?,
+            redirects: redirects(&config),
             store: store.clone(),
             clock: clock.clone(),
             models: models(&config, &clock)?,
@@ -102,6 +103,12 @@ impl App {
             events: Events::off(),
             owner: uuid::Uuid::now_v7().to_string(),
         });
+        for persona in services.personas.now().personas() {
+            if let Some(warning) = persona.model.as_deref().and_then(|model| services.models.warning(model)) {
+                tracing::warn!(persona = persona.name, path = %persona.source, "{warning}");
+            }
+        }
+        services.log_prompt();
         let router = Router::new(services.clone());
         let inbox = Inbox::new(Arc::new(Intake::new(services, router.clone())));
 
@@ -252,6 +259,16 @@ pub(crate) fn tool_names() -> Vec<&'static str> {
     own.into_iter().chain(coordinator::CONTROL_TOOLS).collect()
 }
 
+fn redirects(config: &Config) -> Vec<tools::Redirect> {
+    let configured = config.agents.redirects.iter().cloned();
+    tools::redirects(configured.map(|config::Redirect { name, target, reason, offered }| tools::Redirect {
+        name,
+        target,
+        reason,
+        offered,
+    }))
+}
+
 /// The tools whose sources are configured.
 fn tools(config: &Config, store: &Store) -> anyhow::Result<Vec<SharedTool>> {
     let client = tools::http_client().context("the HTTP client can't be built")?;
@@ -275,7 +292,7 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        config::{self, Env},
+        config::Env,
         persona::{self, Registry},
     };
 

@@ -10,5 +10,6 @@ pub mod lifecycle;
 pub mod model;
 pub mod persona;
 pub mod store;
+mod tool_names;
 pub mod tools;
 pub mod wording;

@@ -168,6 +168,11 @@ pub fn no_such_evidence(ids: &str) -> String {
     format!("{ids}: no result of this conversation. Don't rely on what I said it shows.")
 }
 
+/// Beneath an answer: who thought it in place of the model that a persona names.
+pub fn another_model(persona: &str, wanted: &str, ran: &str) -> String {
+    format!("{persona} ran on {ran}: its own model {wanted} is not configured.")
+}
+
 /// In place of an answer that the platform takes in no form.
 pub fn not_let_through(why: &str) -> String {
     format!(

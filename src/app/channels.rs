@@ -159,5 +159,6 @@ pub(super) fn access(access: &config::Access, behaviour: &config::Behaviour) -> 
             },
         },
         admins: access.admins.clone(),
+        operators: access.operators.clone(),
     }
 }

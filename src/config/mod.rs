@@ -39,7 +39,7 @@ pub use models::{Api, Models, Provider};
 pub use platform::{
     ChannelKind, Feishu, FeishuMode, Platform, ReplyMode, Slack, SlackMode, SlackWorkspace, Telegram, TelegramMode,
 };
-pub use sections::{Agents, Hooks, Limits, Source, Sources, Store, Workspace};
+pub use sections::{Agents, Hooks, Limits, Redirect, Source, Sources, Store, Workspace};
 pub use server::{ApiToken, Role, Server, request_url};
 
 /// Everything an operator can set. Paths are resolved, secrets are read, and no `Debug` of it shows one.

@@ -84,11 +84,51 @@ pub struct Agents {
     pub external_dirs: Vec<PathBuf>,
     pub default_max_turns: usize,
     pub watch: bool,
+    /// Beside those that are shipped, or in place of one.
+    pub redirects: Vec<Redirect>,
+}
+
+/// A tool that models ask for, and the persona that stands in for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    pub name: String,
+    pub target: String,
+    pub reason: String,
+    /// Stands in the list of tools.
+    pub offered: bool,
+}
+
+/// Stubs in one list of tools.
+const MOST_OFFERED: usize = 12;
+
+impl Redirect {
+    fn read(mut section: Section<'_>) -> Option<Self> {
+        let written: Vec<_> = ["name", "target"].into_iter().filter(|key| section.is_written(key)).collect();
+        let name = section.parsed("name", "a tool's name of letters, digits, _ and -", |text| {
+            let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+            ((1..=64).contains(&text.len()) && text.bytes().all(plain)).then(|| text.to_owned())
+        });
+        let target = section.text("target");
+        for (key, got) in [("name", &name), ("target", &target)] {
+            if got.is_none() && !written.contains(&key) {
+                section.wrong(key, "expected a name, got none");
+            }
+        }
+        let reason = section.text("reason").unwrap_or_default();
+        let offered = section.flag("offered", false);
+        section.close();
+        Some(Self { name: name?, target: target?, reason, offered })
+    }
 }
 
 impl Agents {
     pub(super) fn read(section: &mut Section<'_>) -> Self {
+        let redirects = section.sections("redirects", Redirect::read).unwrap_or_default();
+        if redirects.iter().filter(|redirect| redirect.offered).count() > MOST_OFFERED {
+            section.wrong("redirects", format!("expected at most {MOST_OFFERED} that are offered"));
+        }
         Self {
+            redirects,
             dir: section.path("dir").unwrap_or_else(|| section.reading.resolve("agents")),
             external_dirs: section.paths("external_dirs").unwrap_or_default(),
             default_max_turns: section.count("default_max_turns", 15, 1..=1000),

@@ -295,8 +295,26 @@ fn a_variable_with_a_double_underscore_overrides_and_no_other_does() {
         external_dirs: vec!["/a".into(), "b".into()],
         default_max_turns: 15,
         watch: false,
+        redirects: Vec::new(),
     };
     assert_eq!(config.agents, agents);
+}
+
+#[test]
+fn redirects_are_a_table_and_each_needs_a_name_and_a_target() {
+    let text = "[[agents.redirects]]\nname = \"kubectl\"\ntarget = \"k8s\"\nreason = \"It knows.\"\noffered = true\n";
+    let kubectl = Redirect { name: "kubectl".into(), target: "k8s".into(), reason: "It knows.".into(), offered: true };
+    assert_eq!(loaded(text, &[]).agents.redirects, [kubectl]);
+    assert_eq!(
+        mistakes("[[agents.redirects]]\nname = \"a b\"\n", &[]),
+        [
+            "config.toml: agents.redirects[0].target: expected a name, got none [line 1]",
+            "config.toml: agents.redirects[0].name: expected a tool's name of letters, digits, _ and -, got \"a b\" [line 2]",
+        ]
+    );
+    let many = mistakes(&text.repeat(13), &[]);
+    assert_eq!(many.len(), 1);
+    assert!(many[0].contains("agents.redirects: expected at most 12 that are offered"), "{many:?}");
 }
 
 #[test]

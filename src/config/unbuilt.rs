@@ -77,7 +77,6 @@ pub(super) fn notes(config: &Config) -> Vec<Note> {
 fn idle_keys(channel: &ChannelConfig) -> Vec<&'static str> {
     let (access, behaviour) = (&channel.access, &channel.behaviour);
     let keys = [
-        ("operators", !access.operators.is_empty()),
         ("approvers", !access.approvers.is_empty()),
         ("default_locale", behaviour.default_locale.is_some()),
         ("timezone", behaviour.timezone.iana_name() != Some("UTC")),

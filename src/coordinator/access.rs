@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use watchfloor_channel::Author;
 
 use super::late::Late;
+use crate::tools::Role;
 
 /// A list of ids, or everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub struct Access {
     pub late: Late,
     /// Whom a refused person can ask, as she would see them.
     pub admins: Vec<String>,
+    /// Empty: whoever may talk is one. Else whoever isn't in here only looks.
+    pub operators: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +106,18 @@ impl Access {
         }
     }
 
+    /// Of somebody who may talk.
+    pub fn role(&self, person: &str) -> Role {
+        let is_in = |list: &[String]| list.iter().any(|id| id == person);
+        if is_in(&self.admins) {
+            Role::Admin
+        } else if self.operators.is_empty() || is_in(&self.operators) {
+            Role::Operator
+        } else {
+            Role::Viewer
+        }
+    }
+
     fn serves(&self, room: &str) -> bool {
         self.allow_rooms.holds(room)
     }
@@ -122,11 +137,29 @@ mod tests {
             thread_follow: ThreadFollow::Asker,
             late: Late::default(),
             admins: Vec::new(),
+            operators: Vec::new(),
         }
     }
 
     fn author(id: &str, is_bot: bool) -> Author {
         Author { id: id.into(), name: None, is_bot, is_self: false, is_outsider: false }
+    }
+
+    #[test]
+    fn whoever_may_talk_is_an_operator_until_a_list_says_otherwise() {
+        use Role::{Admin, Operator, Viewer};
+        for (admins, operators, expected) in [
+            (&[][..], &[][..], [Operator, Operator, Operator]),
+            (&["U1"], &[], [Admin, Operator, Operator]),
+            (&["U1"], &["U2"], [Admin, Operator, Viewer]),
+            (&[], &["U1", "U2"], [Operator, Operator, Viewer]),
+            (&["U1"], &["U1"], [Admin, Viewer, Viewer]),
+        ] {
+            let list = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
+            let access =
+                Access { admins: list(admins), operators: list(operators), ..access(&["*"], &[], DmPolicy::Open) };
+            assert_eq!(["U1", "U2", "U3"].map(|person| access.role(person)), expected, "{admins:?} {operators:?}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use watchfloor_channel::ConversationId;
 
 use super::{Router, Services, events::Stage, steer::Detach, view::Progress};
 use crate::{
-    model::ModelProvider,
+    model::{ModelChoice, ModelProvider},
     persona::Registry,
     store::{StoreError, Totals},
     tools::{SharedTool, Tool, ToolError},
@@ -41,6 +41,16 @@ pub(super) struct Dispatch {
     model: OnceLock<Chosen>,
     /// What finished workers used.
     spent: Mutex<Totals>,
+    /// Models in place of those that personas name.
+    stand_ins: Mutex<Vec<StandIn>>,
+}
+
+/// A model that answered in place of the one that a persona names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StandIn {
+    pub persona: String,
+    pub wanted: String,
+    pub ran: String,
 }
 
 /// What [`Dispatch::new`] is made from.
@@ -83,11 +93,25 @@ impl std::ops::Deref for Dispatch {
 
 impl Dispatch {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
-        Arc::new(Self { parts, model: OnceLock::new(), spent: Mutex::default() })
+        Arc::new(Self { parts, model: OnceLock::new(), spent: Mutex::default(), stand_ins: Mutex::default() })
     }
 
     pub(super) fn inherit(&self, chosen: Chosen) {
         self.model.get_or_init(|| chosen);
+    }
+
+    /// For the answer's footer.
+    pub(super) fn note_stand_in(&self, persona: &str, choice: &ModelChoice) {
+        let Some(wanted) = choice.instead_of.clone() else { return };
+        let stand_in = StandIn { persona: persona.to_owned(), wanted, ran: choice.reference.clone() };
+        let mut known = self.stand_ins.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.contains(&stand_in) {
+            known.push(stand_in);
+        }
+    }
+
+    pub(super) fn stand_ins(&self) -> Vec<StandIn> {
+        self.stand_ins.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn tools(self: &Arc<Self>) -> Vec<SharedTool> {

@@ -19,6 +19,7 @@ mod run;
 mod steer;
 #[cfg(test)]
 mod testing;
+mod toolboxes;
 mod transcript;
 mod turn;
 mod view;
@@ -31,9 +32,9 @@ use watchfloor_channel::{ChannelAdapter, ChannelId};
 use crate::{
     clock::SharedClock,
     model::Models,
-    persona::{PermissionMode, Persona, Personas, Tools},
+    persona::{Persona, Personas},
     store::Store,
-    tools::{Class, Invoker, Policy, SharedTool, Toolbox},
+    tools::{Invoker, Policy, Redirect, SharedTool},
 };
 
 use access::Access;
@@ -83,6 +84,8 @@ pub struct Services {
     pub personas: Personas,
     /// Every tool this process can offer; a persona's toolbox is cut from it.
     pub tools: Vec<SharedTool>,
+    /// Tools that models ask for and personas stand in for.
+    pub redirects: Vec<Redirect>,
     pub limits: Limits,
     pub channels: HashMap<ChannelId, Channel>,
     pub events: Events,
@@ -105,20 +108,6 @@ impl Slots {
 }
 
 impl Services {
-    /// What a run of this persona may call: its lists, cut by its mode.
-    fn toolbox(persona: &Persona, all: &[SharedTool]) -> Toolbox {
-        let allow = match &persona.tools {
-            Tools::Inherit => None,
-            Tools::Only(names) => Some(names.as_slice()),
-        };
-        let modes: &[Class] = match persona.permission_mode {
-            PermissionMode::ReadOnly => &[Class::Read],
-            PermissionMode::MutatingWithConfirm => &[Class::Read, Class::Write],
-            PermissionMode::DualSignRequired => &[Class::Read, Class::Write, Class::Destructive],
-        };
-        Toolbox::select(all, allow, &persona.disallowed_tools, modes)
-    }
-
     /// Until a person can confirm a write, no run makes one, whatever its persona's mode.
     fn invoker(&self, persona: &Persona, asker: &str) -> Invoker {
         Invoker {

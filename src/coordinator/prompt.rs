@@ -4,13 +4,17 @@
 //! Text from outside is data. It travels inside an envelope that it can't close and can't imitate: every tag of ours is
 //! defused in it.
 
+mod block;
+
 use std::time::Duration;
 
 use jiff::Timestamp;
 use watchfloor_channel::{Author, FileRef, Inbound, Overheard};
 
-use super::files;
-use crate::{persona::Persona, wording};
+pub(super) use block::{Block, Facts};
+
+use super::{Services, dispatch::CONTROL_TOOLS, files};
+use crate::{persona::Persona, tools::Role, wording};
 
 /// Rules for every persona. What a persona is for stands in its own file.
 const BASE: &str = include_str!("prompt/base.md");
@@ -18,7 +22,6 @@ const BASE: &str = include_str!("prompt/base.md");
 /// Longest text of one message from outside that enters a transcript.
 const MESSAGE_CHARS: usize = 32_000;
 const CONTEXT_CHARS: usize = 2_000;
-const REMINDER_CHARS: usize = 4_000;
 
 /// The tags we write ourselves.
 const OURS: [&str; 10] = [
@@ -44,24 +47,35 @@ pub(super) fn system(persona: &Persona) -> String {
     text.push('\n');
     text.push_str(&persona.body);
     if let Some(reminder) = &persona.critical_reminder {
-        text.push_str(&format!("\n<critical-reminder>\n{}\n</critical-reminder>\n", reminder.trim()));
+        text.push_str(&format!("\n<critical-reminder>\n{}\n</critical-reminder>\n", defuse(reminder.trim())));
     }
     text
 }
 
-/// The trailing block of one call. Never stored.
-pub(super) fn reminder(persona: &Persona, catalog: Option<&str>, now_ms: i64) -> String {
-    let mut text = format!("It is {} (UTC).", time(now_ms));
-    if let Some(reminder) = &persona.critical_reminder {
-        text.push_str("\n\n");
-        text.push_str(reminder.trim());
+impl Services {
+    /// For whoever looks for the reason of an odd answer: what the coordinator's model reads, as it is now.
+    pub fn log_prompt(&self) {
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let (prompt, block) = self.coordinators_prompt();
+            tracing::debug!(%prompt, %block, "the coordinator's prompt and the block behind each of its requests");
+        }
     }
-    if let Some(catalog) = catalog {
-        text.push_str("\n\n");
-        text.push_str(catalog.trim());
+
+    fn coordinators_prompt(&self) -> (String, String) {
+        let personas = self.personas.now();
+        let persona = personas.coordinator();
+        let toolbox = self.coordinators_toolbox(&personas, Role::Operator, Vec::new());
+        let control = CONTROL_TOOLS.into_iter().filter(|tool| persona.lists(tool));
+        let model = self.models.choose(persona.model.as_deref().unwrap_or_default());
+        let facts = Facts {
+            persona,
+            personas: Some(&personas),
+            locale: "",
+            model: model.as_ref().map_or("none is configured", |choice| &choice.model),
+            tools: toolbox.names().chain(control).collect(),
+        };
+        (system(persona), Block::new(&facts).at(self.now()))
     }
-    let text = watchfloor_channel::text::shorten(&text, REMINDER_CHARS);
-    format!("<system-reminder>\n{text}\n</system-reminder>")
 }
 
 /// What a person said to us.
@@ -188,7 +202,11 @@ fn time(ms: i64) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{
+        super::testing::{FakePlatform, access, services},
+        *,
+    };
+    use crate::clock::FixedClock;
 
     #[test]
     fn text_from_outside_can_neither_close_nor_imitate_an_envelope() {
@@ -202,6 +220,23 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(defuse(text), expected);
         }
+    }
+
+    #[tokio::test]
+    async fn the_prompt_that_is_logged_is_the_one_that_is_sent() {
+        let platform = FakePlatform::with(|_| {});
+        let services = services(platform, access(), FixedClock::at(1_772_356_320_000)).await;
+        let (prompt, block) = services.coordinators_prompt();
+        let persona = services.personas.now().coordinator().clone();
+        assert_eq!(prompt, system(&persona));
+        assert!(prompt.contains(BASE.trim()) && prompt.contains(&persona.body), "{prompt}");
+        let reminder = persona.critical_reminder.as_deref().unwrap().trim();
+        assert!(prompt.ends_with(&format!("\n<critical-reminder>\n{}\n</critical-reminder>\n", defuse(reminder))));
+        assert!(
+            block.contains("Tools: AgentTool, SendMessage, TaskStop.") && block.contains(&defuse(reminder)),
+            "{block}"
+        );
+        assert!(block.contains("specialist-disk: "), "{block}");
     }
 
     proptest! {

@@ -16,7 +16,7 @@ use super::{
     dispatch::WAITING_TOOLS,
     events::{Event, Stage},
     files::{Files, Gallery},
-    prompt,
+    prompt::{self, Block, Facts},
     steer::{Detach, Steering, row},
     transcript,
     view::{LineState, Progress},
@@ -25,7 +25,7 @@ use crate::{
     model::{
         Completion, Message, ModelError, ModelEvent, ModelProvider, ModelRequest, StopReason, ToolCall, ToolChoice,
     },
-    persona::Persona,
+    persona::{Persona, Registry},
     store::{StoreError, Totals},
     tools::{CallState, Class, Found, Invoked, Invoker, ToolContext, Toolbox, invoke},
     wording::Limit,
@@ -50,8 +50,9 @@ pub(super) struct Run {
     pub invoker: Invoker,
     pub max_turns: u32,
     pub time_limit: Duration,
-    /// The spawnable personas, for a coordinator.
-    pub catalog: Option<String>,
+    /// Whom it can send, for a coordinator.
+    pub personas: Option<Registry>,
+    pub locale: String,
     pub activity: Activity,
     pub stage: Stage,
     pub steering: Option<Steering>,
@@ -127,6 +128,13 @@ impl Run {
         let mut history = self.history(&mut gallery).await?;
         let system: Arc<str> = prompt::system(&self.persona).into();
         let tools = self.toolbox.specs();
+        let block = Block::new(&Facts {
+            persona: &self.persona,
+            personas: self.personas.as_ref(),
+            locale: &self.locale,
+            model: &self.model,
+            tools: self.toolbox.names().collect(),
+        });
         let mut calls_made = 0;
         let begun_at = history.len();
         // Interrupted between its last word and the turn's end: it has said everything.
@@ -159,7 +167,7 @@ impl Run {
                 system: system.clone(),
                 tools: tools.clone(),
                 messages: history.clone(),
-                reminder: Some(prompt::reminder(&self.persona, self.catalog.as_deref(), self.services.now())),
+                reminder: Some(block.at(self.services.now())),
                 tool_choice: if limit.is_some() { ToolChoice::None } else { ToolChoice::Auto },
             };
             let hard_end = started + self.time_limit + LAST_WORDS;

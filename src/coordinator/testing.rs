@@ -375,6 +375,7 @@ pub(super) fn access() -> Access {
         thread_follow: ThreadFollow::Asker,
         late: Late::default(),
         admins: Vec::new(),
+        operators: Vec::new(),
     }
 }
 
@@ -399,6 +400,7 @@ pub(super) async fn services(platform: Arc<FakePlatform>, access: Access, clock:
         models: Models::new("", "", Default::default()),
         personas: Personas::new(Registry::builtin()),
         tools: Vec::new(),
+        redirects: Vec::new(),
         slots: Slots::new(&limits),
         limits,
         channels: HashMap::from([(id, Channel::new(platform, access))]),

@@ -32,7 +32,7 @@ use super::{
     view::Progress,
 };
 use crate::{
-    persona,
+    model::ModelChoice,
     store::{DeliveryRow, NewMessage, SessionRow, StoreError, Totals, TurnRow, TurnStatus},
     wording,
 };
@@ -262,6 +262,7 @@ impl Turn {
         let mut conclusion = Conclusion::of(end, why);
         if conclusion.status == TurnStatus::Answered {
             footer::cite(&self.services, &self.session.id, &mut conclusion.text).await?;
+            footer::name_models(&dispatch.stand_ins(), &mut conclusion.text);
         }
         store.turns().answer(&self.turn.id, &conclusion.text, conclusion.complete, conclusion.reason.clone()).await?;
         Ok(Some((conclusion, totals)))
@@ -314,28 +315,30 @@ impl Turn {
             return (error.into(), nothing);
         }
         let wanted = persona.model.as_deref().unwrap_or_default();
-        let (provider, model) = match services.models.resolve(wanted) {
-            Ok(found) => found,
+        let choice = match services.models.choose(wanted) {
+            Ok(choice) => choice,
             Err(lookup) => return (End::Failed(Failure::NoModel(lookup.to_string())), nothing),
         };
-        let vision = services.models.takes_pictures(wanted);
-        let reference = services.models.locate(wanted).map(|found| found.to_string()).unwrap_or_default();
+        dispatch.note_stand_in(&persona.name, &choice);
+        let vision = services.models.takes_pictures(&choice.reference);
+        let ModelChoice { provider, model, reference, .. } = choice;
         dispatch.inherit(Chosen { provider: provider.clone(), model: model.clone(), reference });
-        let all: Vec<_> = services.tools.iter().cloned().chain(dispatch.tools()).collect();
+        let role = services.role(&self.conversation.channel, &self.turn.asker_id);
         let run = Run {
             services: services.clone(),
             session_id: self.session.id.clone(),
             epoch: Some(self.session.lease_epoch),
             turn_id: self.turn.id.clone(),
             evidence_of: self.session.id.clone(),
-            toolbox: Services::toolbox(&persona, &all),
+            toolbox: services.coordinators_toolbox(&dispatch.personas, role, dispatch.tools()),
             invoker: services.invoker(&persona, &self.turn.asker_id),
             max_turns: persona.max_turns_or(services.limits.default_max_turns),
             persona,
             provider,
             model,
             time_limit: services.limits.turn_timeout,
-            catalog: Some(persona::catalog(&dispatch.personas)),
+            personas: Some(dispatch.personas.clone()),
+            locale: self.session.locale.clone(),
             activity: Activity::Own(progress.clone()),
             stage: self.stage(),
             steering: Some(self.steering(&self.turn.asker_id)),

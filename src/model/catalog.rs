@@ -32,6 +32,17 @@ enum Provider {
     Off { remedy: String },
 }
 
+/// A model that can be asked.
+#[derive(Clone, Debug)]
+pub struct ModelChoice {
+    pub provider: Arc<dyn ModelProvider>,
+    pub model: Arc<str>,
+    /// `provider/model`
+    pub reference: String,
+    /// The one that was named, where its provider can't be asked.
+    pub instead_of: Option<String>,
+}
+
 /// Each says what to write in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelLookup {
@@ -105,6 +116,39 @@ impl Models {
                 provider: name,
             }),
         }
+    }
+
+    /// Like [`resolve`](Self::resolve), but where the provider can't be asked, the default provider's model of the same name
+    /// stands in if it is listed there, else the default model.
+    pub fn choose(&self, reference: &str) -> Result<ModelChoice, ModelLookup> {
+        let lookup = match self.resolve(reference) {
+            Ok((provider, model)) => {
+                let reference = self.locate(reference)?.to_string();
+                return Ok(ModelChoice { provider, model, reference, instead_of: None });
+            }
+            Err(lookup @ (ModelLookup::UnknownProvider { .. } | ModelLookup::ProviderOff { .. })) => lookup,
+            Err(lookup) => return Err(lookup),
+        };
+        let wanted = self.locate(reference)?;
+        let stand_in = match self.providers.get(&self.default_provider) {
+            Some(Provider::Ready { listed, .. }) if listed.contains(&*wanted.model) => {
+                format!("{}/{}", self.default_provider, wanted.model)
+            }
+            _ => String::new(),
+        };
+        // Where nothing else answers either, what was named is what has to be mended.
+        let (provider, model) = self.resolve(&stand_in).map_err(|_| lookup)?;
+        let reference = self.locate(&stand_in)?.to_string();
+        Ok(ModelChoice { provider, model, reference, instead_of: Some(wanted.to_string()) })
+    }
+
+    /// What to say when a persona that names this model is read: it can't be asked, and which one answers until it can.
+    pub fn warning(&self, reference: &str) -> Option<String> {
+        let lookup = self.resolve(reference).err()?;
+        Some(match self.choose(reference) {
+            Ok(choice) => format!("{lookup}; until then {} answers", choice.reference),
+            Err(lookup) => lookup.to_string(),
+        })
     }
 
     /// Where the reference leads, whether or not the provider can be used.
@@ -194,6 +238,41 @@ mod tests {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
             assert_eq!(resolved(&models(), reference), expected, "{reference:?}");
         }
+    }
+
+    #[test]
+    fn a_model_that_can_not_be_asked_is_replaced_by_its_namesake_or_the_default() {
+        let mut models = models();
+        models.default_provider = "local".to_owned();
+        for (reference, ran, instead_of) in [
+            ("", "openai/mini", None),
+            ("openai/gpt", "openai/gpt", None),
+            ("zhipu/shared", "local/shared", Some("zhipu/shared")),
+            ("zhipu/glm/4", "openai/mini", Some("zhipu/glm/4")),
+            ("anthropic/opus", "openai/mini", Some("anthropic/opus")),
+            ("anthropic/shared", "local/shared", Some("anthropic/shared")),
+        ] {
+            let choice = models.choose(reference).unwrap();
+            assert_eq!((choice.reference.as_str(), choice.instead_of.as_deref()), (ran, instead_of), "{reference:?}");
+            assert!(choice.reference.ends_with(&format!("/{}", choice.model)), "{reference:?}");
+            assert_eq!(models.warning(reference).is_some(), instead_of.is_some(), "{reference:?}");
+        }
+        assert_eq!(
+            models.warning("zhipu/glm").as_deref(),
+            Some(
+                "`zhipu/glm` needs the provider `zhipu`, which is not configured: add [models.providers.zhipu] or use \
+                 one of: anthropic, local, openai; until then openai/mini answers"
+            )
+        );
+        assert!(models.choose("openai/").is_err() && models.warning("openai/").is_some());
+    }
+
+    #[test]
+    fn without_a_default_that_answers_the_named_provider_is_what_has_to_be_mended() {
+        let mut models = Models::new("anthropic/opus", "anthropic", Aliases::new());
+        models.add_off("anthropic", "set its key");
+        let lookup = models.choose("zhipu/glm").err().map(|lookup| lookup.to_string());
+        assert_eq!(lookup, models.resolve("zhipu/glm").err().map(|lookup| lookup.to_string()));
     }
 
     #[test]

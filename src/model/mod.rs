@@ -23,7 +23,7 @@ mod sse;
 mod streams;
 
 pub use anthropic::{Anthropic, AnthropicConfig};
-pub use catalog::{ModelLookup, Models};
+pub use catalog::{ModelChoice, ModelLookup, Models};
 pub use endpoint::{ProviderSetup, Timeouts};
 pub use message::{
     Completion, Image, Message, ModelEvent, ModelRequest, StopReason, ToolCall, ToolChoice, ToolSpec, Usage,

@@ -11,13 +11,19 @@ const HEADING: &str = "Match the question against each line; the persona whose l
 
 /// One line per persona that can be sent, in the order of their names.
 pub fn catalog(registry: &Registry) -> String {
+    catalog_within(registry, MAX_BYTES)
+}
+
+/// The same in at most so many bytes, if they hold at least the first names.
+pub fn catalog_within(registry: &Registry, bytes: usize) -> String {
+    let bytes = bytes.min(MAX_BYTES);
     let lines: Vec<(usize, String)> =
         registry.spawnables().map(|persona| (persona.name.len(), line(persona))).collect();
     if lines.is_empty() {
         return "There is no persona to send; answer yourself.".to_owned();
     }
     // Lines get shorter together until all fit; only when names alone are too many, the last ones go.
-    let fits = |chars: usize| written(&lines, chars).len() <= MAX_BYTES;
+    let fits = |chars: usize| written(&lines, chars).len() <= bytes;
     if fits(MAX_BYTES) {
         return written(&lines, MAX_BYTES);
     }
@@ -26,13 +32,13 @@ pub fn catalog(registry: &Registry) -> String {
         let middle = usize::midpoint(fitting, too_long);
         if fits(middle) { fitting = middle } else { too_long = middle }
     }
-    if fits(fitting) { written(&lines, fitting) } else { names(&lines) }
+    if fits(fitting) { written(&lines, fitting) } else { names(&lines, bytes) }
 }
 
 /// As many names as there is room for, without anything else.
-fn names(lines: &[(usize, String)]) -> String {
+fn names(lines: &[(usize, String)], bytes: usize) -> String {
     let mut text = HEADING.to_owned();
-    let room = MAX_BYTES - 100;
+    let room = bytes.saturating_sub(100);
     let fitting = lines.iter().take_while(|(name, line)| {
         let fits = text.len() + 1 + name <= room;
         if fits {

@@ -29,7 +29,7 @@ use std::{fmt, num::NonZeroU32};
 use serde::Serialize;
 use serde_yaml::{Mapping, Value};
 
-pub use catalog::catalog;
+pub use catalog::{catalog, catalog_within};
 pub use check::check;
 pub use definition::{patched, read_definition};
 pub use entry::Entry;
@@ -38,7 +38,7 @@ pub use gate::{FORMAT_VERSION, Needs, Surroundings};
 pub use keeper::{Keeper, KeeperError, Reloaded, Shelf, ShelfError};
 pub use lint::{Lint, lint};
 pub use live::Personas;
-pub use name::{canonical_tool, entry_means, fold};
+pub use name::{entry_means, fold};
 pub use parse::{Loaded, parse};
 pub use problem::{Code, ParseProblem, Place, Severity};
 pub use registry::{FileRead, Registry, Roots, Written};

@@ -1,4 +1,6 @@
-//! Names: when two personas are the same one, which names are taken, and which tool a name stands for.
+//! Names: when two personas are the same one, and which names are taken.
+
+pub use crate::tool_names::entry_means;
 
 /// Words that are routes beside `/agents/{name}`.
 pub(super) const RESERVED: [&str; 3] = ["warnings", "reload", "custom"];
@@ -14,36 +16,6 @@ pub(super) fn is_valid(name: &str) -> bool {
     (1..=MAX_CHARS).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
         && name.bytes().any(|b| b.is_ascii_alphanumeric())
-}
-
-/// The name a tool goes by, for one of the names people know it by.
-pub fn canonical_tool(name: &str) -> &str {
-    match name {
-        "bash" => "host_bash",
-        "search_knowledge" => "query_knowledge",
-        "search_logs" => "query_logql",
-        _ if name.starts_with("host_probe_") => "host_probe",
-        _ => name,
-    }
-}
-
-/// Whether an entry of `tools` or `disallowed_tools` means this tool; `*` stands for any characters.
-pub fn entry_means(entry: &str, tool: &str) -> bool {
-    entry == tool || glob(canonical_tool(entry), canonical_tool(tool))
-}
-
-fn glob(pattern: &str, text: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut rest) = text.strip_prefix(head) else { return false };
-    let mut parts: Vec<&str> = tail.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 /// The candidate that somebody who wrote `wanted` most likely meant.
@@ -69,29 +41,6 @@ fn likeness(wanted: &str, name: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_star_stands_for_any_characters() {
-        for (entry, tool, expected) in [
-            ("query_promql", "query_promql", true),
-            ("query_*", "query_promql", true),
-            ("*_skill", "run_skill", true),
-            ("*_skill", "skills", false),
-            ("*", "anything", true),
-            ("a*b*c", "a1b2c", true),
-            ("a*b*c", "acb", false),
-            ("a*a", "a", false),
-            ("bash", "host_bash", true),
-            ("host_bash", "bash", true),
-            ("search_logs", "query_logql", true),
-            ("search_knowledge", "query_knowledge", true),
-            ("host_probe_disk", "host_probe", true),
-            ("host_probe_*", "host_probe", true),
-            ("query_promql", "query_logql", false),
-        ] {
-            assert_eq!(entry_means(entry, tool), expected, "{entry} {tool}");
-        }
-    }
 
     #[test]
     fn a_near_name_is_found_and_a_far_one_isnt() {

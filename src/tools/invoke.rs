@@ -38,6 +38,8 @@ pub enum CallState {
     Answered,
     /// No tool has that name.
     Unknown,
+    /// Another persona answers what was wanted.
+    Redirected,
     /// The model can mend its arguments.
     Mistaken,
     Refused,
@@ -51,6 +53,7 @@ impl CallState {
         match self {
             Self::Answered => "answered",
             Self::Unknown => "unknown",
+            Self::Redirected => "redirected",
             Self::Mistaken => "mistaken",
             Self::Refused => "refused",
             Self::TimedOut => "timed_out",
@@ -158,6 +161,9 @@ pub async fn admit(invoker: &Invoker, context: &ToolContext, handed: Handed, evi
 
 fn look_up(toolbox: &Toolbox, name: &str) -> Result<SharedTool, End> {
     toolbox.get(name).ok_or_else(|| {
+        if let Some(redirect) = toolbox.redirect(name) {
+            return End::without_result(CallState::Redirected, redirect.answer());
+        }
         let near = toolbox.near(name);
         let all: Vec<&str> = toolbox.names().collect();
         let advice = if all.is_empty() {
@@ -167,7 +173,8 @@ fn look_up(toolbox: &Toolbox, name: &str) -> Result<SharedTool, End> {
         } else {
             format!("Nearest: {}. Call one of these.", near.join(", "))
         };
-        End::without_result(CallState::Unknown, format!("there is no tool {:?}. {advice}", shorten(name, 64)))
+        let owner = toolbox.owner(name).unwrap_or_default();
+        End::without_result(CallState::Unknown, format!("there is no tool {:?}. {advice}{owner}", shorten(name, 64)))
     })
 }
 

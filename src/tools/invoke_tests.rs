@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     clock::FixedClock,
     tools::{
-        ReadResult, Tool,
+        Cut, Elsewhere, ReadResult, Role, Tool, redirects,
         testing::{NOW, context, store},
     },
 };
@@ -95,7 +95,8 @@ async fn stage_with(limit: Duration) -> Stage {
         asker: "U1".into(),
         persona: "default".into(),
     };
-    let toolbox = Toolbox::select(&all, None, &[], &[Class::Read]);
+    let cut = Cut { role: Role::Operator, tools: None, disallowed_tools: &[], mode: &[Class::Read] };
+    let toolbox = Toolbox::select(&all, &cut);
     Stage { invoker, toolbox, context: context(), begun: Some(begun) }
 }
 
@@ -335,4 +336,67 @@ async fn without_a_record_reading_goes_on_uncited_and_nothing_is_changed() {
     let write = stage.act("write").await;
     assert_eq!(write.state, CallState::Broken);
     assert!(body(&write).starts_with("not run: the call could not be recorded"), "{}", write.text);
+}
+
+#[tokio::test]
+async fn a_tool_that_another_persona_stands_in_for_is_answered_with_whom_to_send() {
+    let mut stage = stage().await;
+    let elsewhere = Elsewhere { redirects: redirects([]), can_send: true, ..Elsewhere::default() };
+    stage.toolbox = stage.toolbox.knowing(elsewhere);
+    for name in ["host_bash", "bash"] {
+        let invoked = stage.call(name, json!({"command": "uptime"}), Some(3)).await;
+        assert_eq!((invoked.state, invoked.found, &invoked.evidence), (CallState::Redirected, None, &None));
+        let lines: Vec<_> = invoked.text.lines().collect();
+        assert_eq!(lines[0], format!("<result tool=\"{name}\" state=\"redirected\">"));
+        let answer: serde_json::Value = serde_json::from_str(lines[1]).unwrap();
+        assert_eq!(answer["status"], "redirect");
+        assert_eq!(
+            answer["suggested_call"],
+            "AgentTool(description=\"…\", subagent_type=\"specialist-compute\", prompt=\"<self-contained task>\")"
+        );
+    }
+    let audit = stage.invoker.store.audit().list(&stage.context.session_id).await.unwrap();
+    let last = audit.last().unwrap();
+    assert_eq!(
+        (last.tool.as_str(), last.arguments.as_str(), last.decision.as_str(), last.outcome.as_str()),
+        ("bash", r#"{"command":"uptime"}"#, "none", "redirected")
+    );
+}
+
+/// Counts how often it ran.
+struct Changes<const DESTROYS: bool>(Arc<std::sync::atomic::AtomicUsize>);
+
+impl<const DESTROYS: bool> Tool for Changes<DESTROYS> {
+    const NAME: &'static str = if DESTROYS { "delete_volume" } else { "restart_service" };
+    const LOWEST: Class = if DESTROYS { Class::Destructive } else { Class::Write };
+    type Args = Act;
+
+    fn description(&self) -> String {
+        "Changes something.".into()
+    }
+
+    fn headline(&self, args: &Act) -> String {
+        args.act.clone()
+    }
+
+    async fn call(&self, _: Act, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        Ok(ToolOutput { text: "done".into(), found: Found::Something })
+    }
+}
+
+#[tokio::test]
+async fn what_a_model_wants_to_change_is_refused_for_want_of_a_confirmation_and_never_runs() {
+    let mut stage = stage().await;
+    let ran = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let all: Vec<SharedTool> = vec![Arc::new(Changes::<false>(ran.clone())), Arc::new(Changes::<true>(ran.clone()))];
+    let mode = &[Class::Read, Class::Write, Class::Destructive];
+    let cut = Cut { role: Role::Admin, tools: None, disallowed_tools: &[], mode };
+    stage.toolbox = Toolbox::select(&all, &cut);
+    for name in ["restart_service", "delete_volume"] {
+        let invoked = stage.call(name, json!({"act": "now"}), Some(3)).await;
+        assert_eq!(invoked.state, CallState::Refused, "{name}");
+        assert!(invoked.text.contains("there is no way yet for a person to confirm such a call"), "{}", invoked.text);
+    }
+    assert_eq!(ran.load(std::sync::atomic::Ordering::SeqCst), 0);
 }

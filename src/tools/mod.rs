@@ -18,6 +18,7 @@ mod query_promql;
 mod read_result;
 mod record;
 mod redact;
+mod redirect;
 mod source;
 #[cfg(test)]
 mod testing;
@@ -28,15 +29,16 @@ pub use alertmanager::Alertmanager;
 pub use erased::{DynTool, Prepared, SharedTool};
 pub use get_active_incidents::GetActiveIncidents;
 pub use invoke::{CallState, Handed, Invoked, Invoker, admit, invoke};
-pub use policy::Policy;
+pub use policy::{Policy, Role};
 pub use prometheus::Prometheus;
 pub use query_alert_rules::QueryAlertRules;
 pub use query_change_events::QueryChangeEvents;
 pub use query_promql::QueryPromql;
 pub use read_result::ReadResult;
 pub use redact::redact;
+pub use redirect::{Elsewhere, MOST_OFFERED, Redirect, redirects};
 pub use source::http_client;
-pub use toolbox::Toolbox;
+pub use toolbox::{Cut, Toolbox};
 
 use std::{future::Future, time::Duration};
 

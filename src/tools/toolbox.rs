@@ -3,56 +3,62 @@
 
 use std::sync::Arc;
 
-use globset::{Glob, GlobMatcher};
-
-use super::{Class, SharedTool};
-use crate::model::ToolSpec;
-
-/// Other names under which personas and models know a tool.
-const ALIASES: [(&str, &str); 4] = [
-    ("bash", "host_bash"),
-    ("search_knowledge", "query_knowledge"),
-    ("search_logs", "query_logql"),
-    ("host_probe_*", "host_probe"),
-];
+use super::{
+    Class, Role, SharedTool,
+    redirect::{Elsewhere, Redirect, Stubs},
+};
+use crate::{
+    model::ToolSpec,
+    tool_names::{canonical, entry_means},
+};
 
 #[derive(Clone, Debug)]
 pub struct Toolbox {
     tools: Arc<[SharedTool]>,
     /// Made once: the list in a request must be the same bytes from call to call.
     specs: Arc<[ToolSpec]>,
+    stubs: Stubs,
+}
+
+/// What is left of all tools for one run, in the order in which it is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut<'a> {
+    /// The asker's.
+    pub role: Role,
+    /// Absent to inherit everything and empty to get nothing. Patterns are names or aliases with `*`.
+    pub tools: Option<&'a [String]>,
+    /// A name in here stays out whatever allows it.
+    pub disallowed_tools: &'a [String],
+    /// A tool is offered if the least it does is one of these.
+    pub mode: &'a [Class],
+}
+
+impl Cut<'_> {
+    fn leaves(&self, name: &str, lowest: Class) -> bool {
+        let named = |entries: &[String]| entries.iter().any(|entry| entry_means(entry, name));
+        self.role.sees(lowest)
+            && self.tools.is_none_or(named)
+            && !named(self.disallowed_tools)
+            && self.mode.contains(&lowest)
+    }
 }
 
 impl Toolbox {
-    fn new(tools: Vec<SharedTool>) -> Self {
-        let specs = tools.iter().map(|tool| tool.spec()).collect();
-        Self { tools: tools.into(), specs }
+    fn new(tools: Vec<SharedTool>, stubs: Stubs) -> Self {
+        let specs = tools.iter().map(|tool| tool.spec()).chain(stubs.specs()).collect();
+        Self { tools: tools.into(), specs, stubs }
     }
 
-    /// `allow` is absent to inherit everything and empty to get nothing. A denied name stays out whatever allows it. A tool
-    /// is offered if the least it does fits one of `modes`. Patterns are names or aliases with `*`.
-    pub fn select(all: &[SharedTool], allow: Option<&[String]>, deny: &[String], modes: &[Class]) -> Self {
-        let allow = allow.map(|patterns| patterns.iter().map(|p| Pattern::new(p)).collect::<Vec<_>>());
-        let deny: Vec<Pattern> = deny.iter().map(|p| Pattern::new(p)).collect();
-        let chosen = all.iter().filter(|tool| {
-            let name = tool.name();
-            modes.contains(&tool.lowest())
-                && allow.as_ref().is_none_or(|patterns| patterns.iter().any(|p| p.fits(name)))
-                && !deny.iter().any(|p| p.fits(name))
-        });
-        Self::new(chosen.cloned().collect())
+    pub fn select(all: &[SharedTool], cut: &Cut<'_>) -> Self {
+        let chosen = all.iter().filter(|tool| cut.leaves(tool.name(), tool.lowest()));
+        Self::new(chosen.cloned().collect(), Stubs::default())
     }
 
-    /// The same box with more tools behind the others. A name that is already there keeps its first tool.
+    /// The same box, which knows what lies outside of it.
     #[must_use]
-    pub fn with(&self, extra: impl IntoIterator<Item = SharedTool>) -> Self {
-        let mut tools = self.tools.to_vec();
-        for tool in extra {
-            if !tools.iter().any(|t| t.name() == tool.name()) {
-                tools.push(tool);
-            }
-        }
-        Self::new(tools)
+    pub fn knowing(&self, elsewhere: Elsewhere) -> Self {
+        let stubs = Stubs::new(elsewhere, |name| self.tools.iter().any(|tool| tool.name() == name));
+        Self::new(self.tools.to_vec(), stubs)
     }
 
     pub fn specs(&self) -> Arc<[ToolSpec]> {
@@ -70,7 +76,17 @@ impl Toolbox {
     /// By name, or by alias where no tool has that name.
     pub fn get(&self, name: &str) -> Option<SharedTool> {
         let by_name = |name: &str| self.tools.iter().find(|tool| tool.name() == name).cloned();
-        by_name(name).or_else(|| by_name(ALIASES.iter().find(|(alias, _)| *alias == name)?.1))
+        by_name(name).or_else(|| by_name(canonical(name)))
+    }
+
+    /// Who is to be sent in place of a tool that isn't here.
+    pub(super) fn redirect(&self, name: &str) -> Option<&Redirect> {
+        self.stubs.get(name)
+    }
+
+    /// Who has a tool that isn't here, in one sentence.
+    pub(super) fn owner(&self, name: &str) -> Option<String> {
+        self.stubs.owner(name)
     }
 
     /// Whether a call of that name would carry an evidence number.
@@ -89,7 +105,7 @@ impl Toolbox {
 }
 
 /// Between 0 and about 1.5: spelling, and words in common (`prometheus_query` is far from `query_promql` by spelling alone).
-fn likeness(meant: &str, known: &str) -> f64 {
+pub(super) fn likeness(meant: &str, known: &str) -> f64 {
     let words = |name: &str| -> Vec<String> {
         name.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2).map(str::to_owned).collect()
     };
@@ -98,30 +114,6 @@ fn likeness(meant: &str, known: &str) -> f64 {
     let shared = left.iter().filter(|a| right.iter().any(|b| alike(a, b))).count();
     let share = if left.is_empty() { 0.0 } else { shared as f64 / left.len() as f64 };
     strsim::jaro_winkler(meant, known) * 0.7 + share * 0.8
-}
-
-/// A name, an alias or a glob of either.
-struct Pattern {
-    text: String,
-    /// Absent where the text is no glob: then it is a plain name.
-    glob: Option<GlobMatcher>,
-}
-
-impl Pattern {
-    fn new(text: &str) -> Self {
-        let text = text.trim().to_owned();
-        // Toolboxes are cut for every turn, and compiling a glob costs more than all the rest of it.
-        let glob = text.contains('*').then(|| Glob::new(&text).ok()).flatten().map(|glob| glob.compile_matcher());
-        Self { text, glob }
-    }
-
-    fn matches(&self, name: &str) -> bool {
-        self.text == name || self.glob.as_ref().is_some_and(|glob| glob.is_match(name))
-    }
-
-    fn fits(&self, tool: &str) -> bool {
-        self.matches(tool) || ALIASES.iter().any(|(alias, real)| *real == tool && self.matches(alias))
-    }
 }
 
 #[cfg(test)]
@@ -158,6 +150,7 @@ mod tests {
             ("get_active_incidents", Class::Read),
             ("query_change_events", Class::Read),
             ("query_logql", Class::Read),
+            ("query_devices", Class::Read),
             ("query_knowledge", Class::Read),
             ("host_bash", Class::Read),
             ("host_probe", Class::Read),
@@ -168,17 +161,25 @@ mod tests {
         .to_vec()
     }
 
+    fn cut(role: Role, tools: Option<&[String]>, disallowed_tools: &[String], mode: &[Class]) -> Toolbox {
+        Toolbox::select(&all(), &Cut { role, tools, disallowed_tools, mode })
+    }
+
+    fn whole() -> Toolbox {
+        cut(Role::Operator, None, &[], &[Class::Read])
+    }
+
     fn names(allow: Option<&[&str]>, deny: &[&str], modes: &[Class]) -> Vec<&'static str> {
         let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
-        let allow = allow.map(owned);
-        Toolbox::select(&all(), allow.as_deref(), &owned(deny), modes).names().collect()
+        let (allow, deny) = (allow.map(owned), owned(deny));
+        cut(Role::Admin, allow.as_deref(), &deny, modes).names().collect()
     }
 
     #[test]
     fn black_beats_white_and_the_mode_beats_both() {
         assert_eq!(
             names(Some(&["query_*", "restart_service"]), &["*_logql", "search_knowledge"], &[Class::Read]),
-            ["query_promql", "query_alert_rules", "query_change_events"]
+            ["query_promql", "query_alert_rules", "query_change_events", "query_devices"]
         );
         assert_eq!(names(Some(&[]), &[], &[Class::Read]), [""; 0]);
         assert_eq!(names(None, &["*"], &[Class::Read, Class::Write]), [""; 0]);
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(names(Some(&["bash"]), &[], &[Class::Read]), ["host_bash"]);
         assert_eq!(names(Some(&["search_*"]), &[], &[Class::Read]), ["query_logql", "query_knowledge"]);
         assert_eq!(names(Some(&["host_probe_*"]), &[], &[Class::Read]), ["host_probe"]);
-        let toolbox = Toolbox::select(&all(), None, &[], &[Class::Read]);
+        let toolbox = whole();
         assert_eq!(toolbox.get("search_logs").map(|t| t.name()), Some("query_logql"));
         assert_eq!(toolbox.get("search_lamps").map(|t| t.name()), None);
         assert!(toolbox.numbered("search_logs") && !toolbox.numbered("bash"));
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn near_names_are_found_by_spelling_and_by_words() {
-        let toolbox = Toolbox::select(&all(), None, &[], &[Class::Read]);
+        let toolbox = whole();
         for (meant, best) in [
             ("query_prom", "query_promql"),
             ("QueryPromQL", "query_promql"),
@@ -214,14 +215,50 @@ mod tests {
     }
 
     #[test]
-    fn more_tools_come_last_and_never_replace_one() {
-        let extra = [("AgentTool", Class::Read), ("query_promql", Class::Write)]
-            .map(|(name, class)| Arc::new(Named(name, class)) as SharedTool);
-        let toolbox = Toolbox::select(&all(), Some(&["query_promql".to_owned()]), &[], &[Class::Read]).with(extra);
-        assert_eq!(toolbox.names().collect::<Vec<_>>(), ["query_promql", "AgentTool"]);
-        assert_eq!(toolbox.get("query_promql").unwrap().lowest(), Class::Read);
-        let specs: Vec<String> = toolbox.specs().iter().map(|s| s.name.clone()).collect();
-        assert_eq!(specs, ["query_promql", "AgentTool"]);
+    fn what_is_whitelisted_by_a_pattern_is_blacklisted_by_a_name() {
+        assert_eq!(
+            names(Some(&["query_*", "host_bash"]), &["query_devices"], &[Class::Read]),
+            ["query_promql", "query_alert_rules", "query_change_events", "query_logql", "query_knowledge", "host_bash"]
+        );
+    }
+
+    #[test]
+    fn nobody_is_offered_more_than_her_role_sees() {
+        let modes = [Class::Read, Class::Write, Class::Destructive];
+        let writes = ["restart_service".to_owned(), "delete_volume".to_owned()];
+        for (role, expected) in [
+            (Role::Viewer, &[][..]),
+            (Role::Operator, &["restart_service"]),
+            (Role::Admin, &["restart_service", "delete_volume"]),
+        ] {
+            let toolbox = cut(role, Some(&writes), &[], &modes);
+            assert_eq!(toolbox.names().collect::<Vec<_>>(), expected, "{role:?}");
+        }
+    }
+
+    fn redirect(name: &str, offered: bool) -> Redirect {
+        Redirect { name: name.into(), target: "specialist-disk".into(), reason: "It knows disks.".into(), offered }
+    }
+
+    #[test]
+    fn a_stub_acts_only_where_the_tool_is_not_in_the_box_and_is_listed_only_if_offered() {
+        let toolbox = cut(Role::Operator, Some(&["query_promql".to_owned(), "bash".to_owned()]), &[], &[Class::Read]);
+        let redirects = vec![redirect("bash", true), redirect("query_logql", true), redirect("get_host_load", false)];
+        let knowing = toolbox.knowing(Elsewhere { redirects, ..Elsewhere::default() });
+        let acting = ["bash", "host_bash", "query_logql", "search_logs", "get_host_load", "query_promql"]
+            .map(|name| knowing.redirect(name).is_some());
+        assert_eq!(acting, [false, false, true, true, true, false]);
+        let specs: Vec<String> = knowing.specs().iter().map(|spec| spec.name.clone()).collect();
+        assert_eq!(specs, ["query_promql", "host_bash", "query_logql"]);
+        assert_eq!(knowing.names().collect::<Vec<_>>(), ["query_promql", "host_bash"]);
+        assert!(!knowing.numbered("query_logql"), "a stub has no result to cite");
+    }
+
+    #[test]
+    fn no_more_than_twelve_stubs_are_listed() {
+        let redirects = (0..20).map(|n| redirect(&format!("own_{n}"), true)).collect();
+        let knowing = whole().knowing(Elsewhere { redirects, ..Elsewhere::default() });
+        assert_eq!(knowing.specs().len() - whole().specs().len(), 12);
     }
 
     fn pattern() -> impl Strategy<Value = String> {
@@ -242,27 +279,40 @@ mod tests {
     }
 
     proptest! {
+        /// The four steps, one after the other, each on what the one before has left.
         #[test]
-        fn a_selection_keeps_order_and_obeys_every_list(
+        fn a_box_is_what_four_steps_leave_of_all_tools_in_their_order(
+            role in prop::sample::select(vec![Role::Viewer, Role::Operator, Role::Admin]),
             allow in prop::option::of(prop::collection::vec(pattern(), 0..4)),
             deny in prop::collection::vec(pattern(), 0..4),
             modes in prop::sample::subsequence(vec![Class::Read, Class::Write, Class::Destructive], 0..=3),
         ) {
-            let all = all();
-            let chosen: Vec<&str> = Toolbox::select(&all, allow.as_deref(), &deny, &modes).names().collect();
-            let expected: Vec<&str> = all
-                .iter()
-                .filter(|tool| {
-                    let alone = std::slice::from_ref(*tool);
-                    let only = |patterns: &[String]| {
-                        let every = [Class::Read, Class::Write, Class::Destructive];
-                        !Toolbox::select(alone, Some(patterns), &[], &every).is_empty()
-                    };
-                    modes.contains(&tool.lowest()) && allow.as_deref().is_none_or(only) && !only(&deny)
-                })
-                .map(|tool| tool.name())
-                .collect();
-            prop_assert_eq!(chosen, expected);
+            let named = |entries: &[String], name: &str| entries.iter().any(|entry| entry_means(entry, name));
+            let mut left = all();
+            left.retain(|tool| role.sees(tool.lowest()));
+            if let Some(allow) = &allow {
+                left.retain(|tool| named(allow, tool.name()));
+            }
+            left.retain(|tool| !named(&deny, tool.name()));
+            left.retain(|tool| modes.contains(&tool.lowest()));
+            let expected: Vec<&str> = left.iter().map(|tool| tool.name()).collect();
+            let toolbox = cut(role, allow.as_deref(), &deny, &modes);
+            prop_assert_eq!(toolbox.names().collect::<Vec<_>>(), expected);
+        }
+
+        #[test]
+        fn more_in_the_blacklist_or_a_lesser_role_never_offers_more(
+            allow in prop::option::of(prop::collection::vec(pattern(), 0..4)),
+            deny in prop::collection::vec(pattern(), 0..3),
+            more in pattern(),
+        ) {
+            let modes = [Class::Read, Class::Write, Class::Destructive];
+            let more: Vec<String> = deny.iter().cloned().chain([more]).collect();
+            let names = |role, deny: &[String]| cut(role, allow.as_deref(), deny, &modes).names().collect::<Vec<_>>();
+            let wide = names(Role::Admin, &deny);
+            for narrow in [names(Role::Admin, &more), names(Role::Operator, &deny), names(Role::Viewer, &deny)] {
+                prop_assert!(narrow.iter().all(|name| wide.contains(name)), "{narrow:?} {wide:?}");
+            }
         }
     }
 }

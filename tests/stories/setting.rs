@@ -42,6 +42,7 @@ pub(crate) struct Setting {
     limits: String,
     channel: String,
     personas: Vec<(String, String)>,
+    more: String,
     api_key: bool,
     over_http: bool,
     /// Whose wire format the default model speaks.
@@ -58,6 +59,7 @@ impl Default for Setting {
             limits: String::new(),
             channel: "allow_rooms = [\"*\"]\ndm_policy = \"open\"\n".into(),
             personas: Vec::new(),
+            more: String::new(),
             api_key: true,
             over_http: false,
             provider: "openai",
@@ -107,6 +109,18 @@ impl Setting {
              permission_mode: read-only\nmax_turns: {max_turns}\n---\n\nLook and report.\n"
         );
         self.personas.push((format!("{name}.md"), text));
+        self
+    }
+
+    /// A file among the personas.
+    pub(crate) fn file(mut self, name: &str, text: &str) -> Self {
+        self.personas.push((name.into(), text.into()));
+        self
+    }
+
+    /// More tables of the configuration.
+    pub(crate) fn more(mut self, tables: &str) -> Self {
+        self.more = tables.into();
         self
     }
 
@@ -220,6 +234,7 @@ name = "slack"
 bot_token = "{bot}"
 api_url = "{slack}"
 {channel}
+{more}
 "#,
             limits = self.limits,
             default = self.provider,
@@ -233,6 +248,7 @@ api_url = "{slack}"
             bot = slack::BOT_TOKEN,
             slack = slack.api_url(),
             channel = self.channel,
+            more = self.more,
         )
     }
 }

@@ -17,6 +17,7 @@ use super::{
     worker::{Line, Worker},
 };
 use crate::{
+    model::ModelChoice,
     persona::{self, Persona},
     store::{NewWorker, Totals},
     tools::{Class, Tool, ToolContext, ToolError, ToolOutput},
@@ -110,10 +111,10 @@ impl Dispatch {
         if let (None, Some(own)) = (&persona.model, self.model.get()) {
             return Ok(own.clone());
         }
-        let models = &self.services.models;
         let wanted = persona.model.as_deref().unwrap_or_default();
-        let (provider, model) = models.resolve(wanted).map_err(|error| ToolError::TellModel(error.to_string()))?;
-        let reference = models.locate(wanted).map(|found| found.to_string()).unwrap_or_default();
+        let choice = self.services.models.choose(wanted).map_err(|error| ToolError::TellModel(error.to_string()))?;
+        self.note_stand_in(&persona.name, &choice);
+        let ModelChoice { provider, model, reference, .. } = choice;
         Ok(Chosen { provider, model, reference })
     }
 
@@ -182,6 +183,7 @@ impl Dispatch {
             turn_id: self.turn_id.clone(),
             asker: self.asker(),
             title,
+            locale: self.locale.clone(),
             line: Line { progress: self.progress.clone(), key: call_id.to_owned() },
             stage: self.stage.of_task(&member.task_id),
             notes,

@@ -42,6 +42,8 @@ pub(super) struct Worker {
     pub asker: Asker,
     /// Three to six words for people.
     pub title: String,
+    /// Of the conversation, when it was sent.
+    pub locale: String,
     /// Its line in a turn's view, if it was sent by one that runs.
     pub line: Line,
     /// Seen from the worker.
@@ -105,6 +107,7 @@ impl Worker {
             Err(error) => return (error.into(), Totals::default()),
         }
         self.tile("running");
+        let role = services.role(&self.conversation.channel, &self.asker.id);
         let run = Run {
             services: services.clone(),
             session_id: member.task_id.clone(),
@@ -114,11 +117,12 @@ impl Worker {
             persona: self.persona.clone(),
             provider: self.provider.clone(),
             model: self.model.clone(),
-            toolbox: Services::toolbox(&self.persona, &services.tools),
+            toolbox: services.workers_toolbox(&self.persona, role),
             invoker: services.invoker(&self.persona, &self.asker.id),
             max_turns: self.persona.max_turns_or(services.limits.default_max_turns),
             time_limit: services.limits.worker_timeout,
-            catalog: None,
+            personas: None,
+            locale: self.locale.clone(),
             activity: Activity::Worker {
                 progress: self.line.progress.clone(),
                 key: self.line.key.clone(),
@@ -288,6 +292,7 @@ impl Router {
             turn_id,
             asker,
             title: row.title.clone(),
+            locale: row.locale.clone(),
             line: Line::unseen(),
             stage,
             notes: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::Services;
+use super::super::{Services, dispatch::StandIn};
 use crate::{store::StoreError, wording};
 
 const LINES: usize = 12;
@@ -32,6 +32,14 @@ pub(super) async fn cite(services: &Services, session_id: &str, text: &mut Strin
         text.push_str(&format!("\n- {}", wording::no_such_evidence(&forged.join(", "))));
     }
     Ok(())
+}
+
+/// Appends one line for each persona whose own model can't be asked.
+pub(super) fn name_models(stand_ins: &[StandIn], text: &mut String) {
+    for (at, StandIn { persona, wanted, ran }) in stand_ins.iter().enumerate() {
+        let between = if at == 0 { "\n\n" } else { "\n" };
+        text.push_str(&format!("{between}{}", wording::another_model(persona, wanted, ran)));
+    }
 }
 
 fn number(id: &str) -> Option<u32> {

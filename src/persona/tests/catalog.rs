@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::super::{Registry, catalog};
+use super::super::{Registry, catalog, catalog_within};
 
 fn with_personas(count: usize, name: &str, description: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
@@ -37,4 +37,16 @@ fn too_many_names_are_counted() {
     assert!(text.lines().last().unwrap().ends_with("a wrong name is answered with the right ones)"), "{text}");
     let shown = text.lines().count() - 2;
     assert!(text.contains(&format!("({} more;", 206 - shown)), "{text}");
+}
+
+#[test]
+fn less_room_shortens_lines_before_it_drops_names() {
+    let registry = Registry::builtin();
+    let whole = catalog(&registry);
+    for bytes in (400..whole.len()).step_by(50) {
+        let text = catalog_within(&registry, bytes);
+        assert!(text.len() <= bytes, "{bytes}: {text}");
+        assert!(registry.names().iter().all(|name| text.contains(&format!("\n{name}"))), "{bytes}: {text}");
+    }
+    assert_eq!(catalog_within(&registry, whole.len()), whole);
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    super::{Code, Registry, canonical_tool, catalog, check, render},
+    super::{Code, Registry, catalog, check, entry_means, render},
     read,
 };
 
@@ -141,10 +141,11 @@ fn all_four_load_and_only_the_last_has_warnings() {
 
 #[test]
 fn aliases_count_as_their_tools() {
-    assert_eq!(
-        ["search_logs", "bash", "search_knowledge"].map(canonical_tool),
-        ["query_logql", "host_bash", "query_knowledge"]
-    );
+    for (alias, tool) in
+        [("search_logs", "query_logql"), ("bash", "host_bash"), ("search_knowledge", "query_knowledge")]
+    {
+        assert!(entry_means(alias, tool) && entry_means(tool, alias), "{alias}");
+    }
 }
 
 #[test]
