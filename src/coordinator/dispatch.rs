@@ -31,6 +31,9 @@ use worker::Asker;
 /// Names of the tools that only a coordinator has.
 pub const CONTROL_TOOLS: [&str; 3] = [AgentTool::NAME, SendMessage::NAME, TaskStop::NAME];
 
+/// The one that sends a specialist.
+pub(super) const SENDS: &str = AgentTool::NAME;
+
 /// Those whose calls may wait for a specialist.
 pub(super) const WAITING_TOOLS: [&str; 2] = [AgentTool::NAME, SendMessage::NAME];
 

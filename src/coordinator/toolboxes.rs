@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 
 use watchfloor_channel::ChannelId;
 
-use super::{Services, dispatch::CONTROL_TOOLS};
+use super::{
+    Services,
+    dispatch::{CONTROL_TOOLS, SENDS},
+};
 use crate::{
     persona::{PermissionMode, Persona, Registry, Tools},
-    tools::{Class, Cut, Elsewhere, Role, SharedTool, Toolbox},
+    tools::{Class, Cut, Elsewhere, Redirect, Role, SharedTool, Toolbox},
 };
 
 impl Services {
@@ -21,13 +24,12 @@ impl Services {
     pub(super) fn coordinators_toolbox(&self, personas: &Registry, role: Role, control: Vec<SharedTool>) -> Toolbox {
         let all: Vec<_> = self.tools.iter().cloned().chain(control).collect();
         let toolbox = cut(personas.coordinator(), role, &all);
-        let can_send = toolbox.get(CONTROL_TOOLS[0]).is_some();
-        let redirects = match can_send {
-            true => self.redirects.iter().filter(|redirect| personas.spawnable(&redirect.target).is_some()),
-            false => return toolbox.knowing(self.elsewhere(personas, role, &toolbox)),
-        };
-        let elsewhere =
-            Elsewhere { redirects: redirects.cloned().collect(), can_send, ..self.elsewhere(personas, role, &toolbox) };
+        let can_send = toolbox.get(SENDS).is_some();
+        let acting = self.redirects.iter().filter(|_| can_send).filter_map(|redirect| {
+            let target = personas.spawnable(&redirect.target)?.name.clone();
+            Some(Redirect { target, ..redirect.clone() })
+        });
+        let elsewhere = Elsewhere { redirects: acting.collect(), can_send, ..self.elsewhere(personas, role, &toolbox) };
         toolbox.knowing(elsewhere)
     }
 

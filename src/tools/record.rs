@@ -10,7 +10,7 @@ use crate::{
 };
 
 const LONGEST_ARGUMENTS: usize = 4000;
-const LONGEST_SUMMARY: usize = 300;
+const LONGEST_SUMMARY: usize = 2000;
 
 /// The call as it is known so far.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Record<'_> {
             _ if self.class.is_none() => "none",
             _ => "allowed",
         };
-        let summary = ending.text.split_whitespace().take(80).collect::<Vec<_>>().join(" ");
+        let summary = ending.text.split_whitespace().take(LONGEST_SUMMARY / 2).collect::<Vec<_>>().join(" ");
         let row = AuditRow {
             id: Uuid::now_v7().to_string(),
             at: self.started_at,

@@ -72,7 +72,7 @@ async fn an_offered_stub_of_the_configuration_is_listed_and_one_without_its_pers
     let tools = asked::tools(&requests[0]);
     assert_eq!(["kubectl", "mysql"].map(|name| tools.contains(&name.to_owned())), [true, false], "{tools:?}");
     let results = asked::results(&requests[1]);
-    assert!(results[0].contains("dispatch to Specialist_Compute."), "{results:?}");
+    assert!(results[0].contains("dispatch to specialist-compute."), "{results:?}");
     assert!(results[1].contains("there is no tool"), "{results:?}");
     stage.done().await;
 }
