@@ -4,9 +4,10 @@ use proptest::prelude::*;
 use regex::Regex;
 
 use super::{
-    super::{Persona, Tools, canonical_tool, entry_means},
+    super::{Persona, Tools},
     read,
 };
+use crate::tool_names::entry_means;
 
 const ALIASES: [&str; 8] = [
     "bash",
@@ -36,20 +37,14 @@ fn persona(tools: &Tools, disallowed: &[String]) -> Persona {
 
 /// What a star means, said in another language.
 fn as_regex(entry: &str, tool: &str) -> bool {
-    let pattern = canonical_tool(entry).split('*').map(regex::escape).collect::<Vec<_>>().join(".*");
-    Regex::new(&format!("^{pattern}$")).unwrap().is_match(canonical_tool(tool))
+    let pattern = entry.split('*').map(regex::escape).collect::<Vec<_>>().join(".*");
+    Regex::new(&format!("^{pattern}$")).unwrap().is_match(tool)
 }
 
 proptest! {
     #[test]
-    fn a_star_stands_for_any_text_anywhere(entry in entry(), tool in tool()) {
-        prop_assert_eq!(entry_means(&entry, &tool), entry == tool || as_regex(&entry, &tool));
-    }
-
-    #[test]
-    fn a_tool_means_itself_under_every_name(tool in tool(), alias in prop::sample::select(ALIASES.to_vec())) {
-        prop_assert!(entry_means(&tool, &tool));
-        prop_assert!(entry_means(canonical_tool(alias), alias) && entry_means(alias, canonical_tool(alias)));
+    fn a_star_stands_for_any_text_anywhere(entry in "[a-c_*]{1,6}", tool in "[a-c_]{1,6}") {
+        prop_assert_eq!(entry_means(&entry, &tool), as_regex(&entry, &tool));
     }
 
     #[test]
