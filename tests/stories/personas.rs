@@ -191,3 +191,14 @@ async fn a_persona_that_was_written_acts_at_the_next_question_and_outlives_the_p
     assert_eq!(requests_of(&stage, "Look and report.").len(), 1);
     stage.done().await;
 }
+
+#[tokio::test]
+async fn a_hangup_reads_personas_anew_where_folders_arent_watched() {
+    let setting = Setting::default().rules([Rule::reply("One.")]).limit("[agents]\nwatch = false");
+    let stage = setting.persona("looker", "query_promql", 5).open().await;
+    fs::write(path(&stage, "looker"), persona("looker", "", "Look twice.")).unwrap();
+    let pid = std::process::id().to_string();
+    assert!(std::process::Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    wait(&stage, body_is("Look twice.")).await;
+    stage.done().await;
+}
