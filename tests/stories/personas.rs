@@ -65,11 +65,11 @@ async fn sending() -> Stage {
 }
 
 #[tokio::test]
-async fn a_changed_body_and_changed_tools_act_at_the_next_question() {
+async fn a_changed_body_changed_tools_and_another_model_act_at_the_next_question() {
     let stage = sending().await;
     stage.ask(ALICE, "how full?").await;
     stage.answer().await;
-    let text = persona("looker", "tools: [query_change_events]\n", "Look twice.");
+    let text = persona("looker", "tools: [query_change_events]\nmodel: openai/second\n", "Look twice.");
     write(&stage, "looker", &text, body_is("Look twice.")).await;
     stage.ask(ALICE, "and now?").await;
     stage.answer().await;
@@ -80,6 +80,7 @@ async fn a_changed_body_and_changed_tools_act_at_the_next_question() {
         (asked::tools(&before[0]), asked::tools(&after[0])),
         (vec!["query_promql".into()], vec!["query_change_events".into()])
     );
+    assert_eq!((before[0]["model"].as_str(), after[0]["model"].as_str()), (Some("story"), Some("second")));
     stage.done().await;
 }
 
@@ -94,14 +95,13 @@ async fn a_changed_limit_acts_at_the_next_question() {
     let stage = Setting::default().rules(rules).persona("looker", "get_active_incidents", 5).open().await;
     stage.ask(ALICE, "how full?").await;
     stage.answer().await;
-    let with_tools = |request: &&Value| !asked::tools(request).is_empty();
-    assert_eq!(requests_of(&stage, "Look and report.").iter().filter(with_tools).count(), 2);
+    let report = |stage: &Stage| asked::results(stage.model.requests().last().unwrap()).concat();
+    assert!(!report(&stage).contains("max_turns"), "{}", report(&stage));
     let text = persona("looker", "tools: [get_active_incidents]\nmax_turns: 1\n", "Look once.");
     write(&stage, "looker", &text, body_is("Look once.")).await;
     stage.ask(ALICE, "and now?").await;
     stage.answer().await;
-    // One look, and then no more than a last word.
-    assert!(requests_of(&stage, "Look once.").iter().filter(with_tools).count() <= 1);
+    assert!(report(&stage).contains("reason=\"max_turns\""), "{}", report(&stage));
     stage.done().await;
 }
 
@@ -189,5 +189,16 @@ async fn a_persona_that_was_written_acts_at_the_next_question_and_outlives_the_p
     stage.ask(ALICE, "and in the end?").await;
     stage.answer().await;
     assert_eq!(requests_of(&stage, "Look and report.").len(), 1);
+    stage.done().await;
+}
+
+#[tokio::test]
+async fn a_hangup_reads_personas_anew_where_folders_arent_watched() {
+    let setting = Setting::default().rules([Rule::reply("One.")]).limit("[agents]\nwatch = false");
+    let stage = setting.persona("looker", "query_promql", 5).open().await;
+    fs::write(path(&stage, "looker"), persona("looker", "", "Look twice.")).unwrap();
+    let pid = std::process::id().to_string();
+    assert!(std::process::Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    wait(&stage, body_is("Look twice.")).await;
     stage.done().await;
 }
