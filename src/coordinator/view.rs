@@ -104,10 +104,20 @@ impl Progress {
     }
 
     pub(super) fn end(&self, key: &str, state: LineState) {
+        self.finish(key, "", state);
+    }
+
+    /// With how long it took.
+    pub(super) fn end_after(&self, key: &str, seconds: i64, state: LineState) {
+        self.finish(key, &format!(" ({seconds} s)"), state);
+    }
+
+    fn finish(&self, key: &str, remark: &str, state: LineState) {
         self.0.send_if_modified(|view| {
             let running = |line: &&mut Line| line.key == key && line.state == LineState::Running;
             let Some(line) = view.lines.iter_mut().find(running) else { return false };
             line.state = state;
+            line.text.push_str(remark);
             view.version += 1;
             true
         });
@@ -125,10 +135,16 @@ mod tests {
         progress.start("b", "worker: starts");
         progress.end("a", LineState::Done);
         progress.start("b", "worker: `rate(x[5m])`");
+        progress.start("c", "disk: query_promql");
+        progress.end_after("c", 12, LineState::Failed);
         let urgent = progress.say("Asking the investigator.");
         let view = progress.subscribe().borrow().clone();
-        assert_eq!(view.render(), "Asking the investigator.\n\n- ✓ `query_promql: up`\n- ⏳ `worker: 'rate(x[5m])'`");
-        assert_eq!((view.version, view.urgent), (5, urgent));
+        assert_eq!(
+            view.render(),
+            "Asking the investigator.\n\n- ✓ `query_promql: up`\n- ⏳ `worker: 'rate(x[5m])'`\n\
+             - ✗ `disk: query_promql (12 s)`"
+        );
+        assert_eq!((view.version, view.urgent), (7, urgent));
     }
 
     #[test]

@@ -177,9 +177,7 @@ impl Worker {
             }
         }
         let state = if report.is_completed() { LineState::Done } else { LineState::Failed };
-        let line = format!("{}: {} ({} s)", self.persona.name, self.title, report.seconds);
-        self.line.progress.start(&self.line.key, &line);
-        self.line.progress.end(&self.line.key, state);
+        self.line.progress.end_after(&self.line.key, report.seconds, state);
         self.tile(report.status);
         self.stage.of_turn().tell(Event::TaskNotification {
             task_id: member.task_id.clone(),
