@@ -26,6 +26,8 @@ struct Line {
     key: String,
     text: String,
     state: LineState,
+    /// A worker's, which ends it: the call that sent it may return before.
+    handed_over: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +95,9 @@ impl Progress {
         self.0.send_modify(|view| {
             match view.lines.iter_mut().find(|line| line.key == key) {
                 Some(line) => line.text = text,
-                None => view.lines.push(Line { key: key.to_owned(), text, state: LineState::Running }),
+                None => {
+                    view.lines.push(Line { key: key.to_owned(), text, state: LineState::Running, handed_over: false })
+                }
             }
             while view.lines.len() > LINES {
                 let oldest = view.lines.iter().position(|line| line.state != LineState::Running).unwrap_or(0);
@@ -104,17 +108,27 @@ impl Progress {
     }
 
     pub(super) fn end(&self, key: &str, state: LineState) {
-        self.finish(key, "", state);
+        self.finish(key, false, "", state);
     }
 
-    /// With how long it took.
-    pub(super) fn end_after(&self, key: &str, seconds: i64, state: LineState) {
-        self.finish(key, &format!(" ({seconds} s)"), state);
-    }
-
-    fn finish(&self, key: &str, remark: &str, state: LineState) {
+    /// From now on the line is a worker's.
+    pub(super) fn hand_over(&self, key: &str) {
         self.0.send_if_modified(|view| {
-            let running = |line: &&mut Line| line.key == key && line.state == LineState::Running;
+            view.lines.iter_mut().filter(|line| line.key == key).for_each(|line| line.handed_over = true);
+            false
+        });
+    }
+
+    /// Of a line that was handed over, with how long it took.
+    pub(super) fn end_after(&self, key: &str, seconds: i64, state: LineState) {
+        self.finish(key, true, &format!(" ({seconds} s)"), state);
+    }
+
+    fn finish(&self, key: &str, handed_over: bool, remark: &str, state: LineState) {
+        self.0.send_if_modified(|view| {
+            let running = |line: &&mut Line| {
+                line.key == key && line.state == LineState::Running && line.handed_over == handed_over
+            };
             let Some(line) = view.lines.iter_mut().find(running) else { return false };
             line.state = state;
             line.text.push_str(remark);
@@ -136,6 +150,8 @@ mod tests {
         progress.end("a", LineState::Done);
         progress.start("b", "worker: `rate(x[5m])`");
         progress.start("c", "disk: query_promql");
+        progress.hand_over("c");
+        progress.end("c", LineState::Done);
         progress.end_after("c", 12, LineState::Failed);
         let urgent = progress.say("Asking the investigator.");
         let view = progress.subscribe().borrow().clone();

@@ -171,6 +171,7 @@ impl Dispatch {
         call_id: &str,
         notes: Vec<String>,
     ) {
+        self.progress.hand_over(call_id);
         let worker = Worker {
             router: self.router.clone(),
             services: self.services.clone(),

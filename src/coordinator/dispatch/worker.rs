@@ -77,7 +77,6 @@ impl Worker {
     pub(super) async fn work(self) {
         let started = self.services.now();
         self.tile("pending");
-        self.line.progress.start(&self.line.key, &format!("{}: {}", self.persona.name, self.title));
         let (end, totals) = Box::pin(self.run()).await;
         if matches!(end, End::Stopped) && !self.member.kill.is_cancelled() {
             return self.leave().await;
