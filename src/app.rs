@@ -22,7 +22,7 @@ use crate::{
     clock::SharedClock,
     config::{self, Api, Config, check_built},
     coordinator::{self, Channel, Events, Intake, Router, Services, Slots},
-    http::{ChannelHealth, Figures, Http, Webhooks},
+    http::{ChannelHealth, Door, Figures, Http, Key, Skill, Webhooks},
     model::{Anthropic, AnthropicConfig, ModelProvider, Models, OpenAi, OpenAiConfig, Retry, RetryPolicy, Timeouts},
     persona::Keeper,
     store::Store,
@@ -103,6 +103,10 @@ impl App {
             events: Events::off(),
             owner: uuid::Uuid::now_v7().to_string(),
         });
+        let control =
+            coordinator::CONTROL_TOOLS.map(|name| Skill { name, class: tools::Class::Read.word(), origin: "native" });
+        let native = |tool: &SharedTool| Skill { name: tool.name(), class: tool.lowest().word(), origin: "native" };
+        let skills: Vec<_> = services.tools.iter().map(native).chain(control).collect();
         for persona in services.personas.now().personas() {
             if let Some(warning) = persona.model.as_deref().and_then(|model| services.models.warning(model)) {
                 tracing::warn!(persona = persona.name, path = %persona.source, "{warning}");
@@ -133,10 +137,13 @@ impl App {
             store: store.clone(),
             clock: clock.clone(),
             channels: health.clone().into(),
-            personas: keeper.personas(),
+            personas: keeper.clone(),
+            skills: skills.into(),
+            door: door(&config),
             changes_token: config.hooks.changes_token.clone(),
             webhooks,
         });
+        let routes = routes.into_make_service_with_connect_info::<SocketAddr>();
         let served = axum::serve(listener, routes).with_graceful_shutdown(serving.clone().cancelled_owned());
         tasks.spawn(async move {
             if let Err(error) = served.await {
@@ -245,6 +252,20 @@ fn models(config: &Config, clock: &SharedClock) -> anyhow::Result<Models> {
         known.give_vision(name, provider.vision.iter().cloned());
     }
     Ok(known)
+}
+
+/// Who may use the API.
+fn door(config: &Config) -> Door {
+    let key = |token: &config::ApiToken| Key {
+        name: token.name.clone(),
+        token: token.token.clone(),
+        role: match token.role {
+            config::Role::Viewer => coordinator::Role::Viewer,
+            config::Role::Operator => coordinator::Role::Operator,
+            config::Role::Admin => coordinator::Role::Admin,
+        },
+    };
+    Door { keys: config.server.tokens.iter().map(key).collect(), open_on_loopback: config.server.open_on_loopback }
 }
 
 /// Every tool of this build, whether its source is configured or not.

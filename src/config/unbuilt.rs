@@ -56,9 +56,6 @@ pub(super) fn notes(config: &Config) -> Vec<Note> {
             note(&format!("sources.{name}"), format!("not asked: its tools are {YET}"));
         }
     }
-    if !config.server.tokens.is_empty() {
-        note("server.tokens", format!("not used: the API they open is {YET}"));
-    }
     for channel in config.channels.iter().filter(|channel| channel.missing().is_empty()) {
         let idle = idle_keys(channel);
         if !idle.is_empty() {

@@ -44,6 +44,8 @@ pub use intake::Intake;
 use outlet::Outlet;
 pub use router::Router;
 
+pub use crate::tools::Role;
+
 /// Characters of one result that enter a model's context.
 pub const RESULT_CHARS: usize = 16_000;
 

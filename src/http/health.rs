@@ -36,7 +36,7 @@ pub(super) async fn ready(State(http): State<Http>) -> (StatusCode, Json<Health>
     let works = |channel: &Channel| matches!(channel.state, "connected" | "degraded");
     let down = !reasons.is_empty() || !(channels.is_empty() || channels.iter().any(works));
     reasons.extend(channels.iter().filter(|channel| channel.state != "connected").map(Channel::complaint));
-    reasons.extend(http.personas.now().degraded().map(str::to_owned));
+    reasons.extend(http.personas.personas().now().degraded().map(str::to_owned));
     let (code, status) = match (down, reasons.is_empty()) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "down"),
         (false, true) => (StatusCode::OK, "ok"),

@@ -35,7 +35,7 @@ pub(super) async fn open(secret: Option<&SecretString>, key: &str, request: Requ
 }
 
 /// The word before the token is written as people like.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

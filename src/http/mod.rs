@@ -1,6 +1,7 @@
 //! What is served over HTTP: health for operators and orchestrators, intakes for machines, requests of chat platforms. Every
 //! intake has a secret of its own and is closed without one; a platform signs its requests.
 
+mod api;
 mod changes;
 mod health;
 mod intake;
@@ -24,8 +25,11 @@ use tokio::{sync::watch, time::timeout};
 use watchfloor_channel::{ChannelAdapter, ChannelState};
 
 use self::problem::Problem;
-pub use self::webhooks::Webhooks;
-use crate::{clock::SharedClock, persona::Personas, store::Store};
+pub use self::{
+    api::{Door, Key, Skill},
+    webhooks::Webhooks,
+};
+use crate::{clock::SharedClock, persona::Keeper, store::Store};
 
 /// From the end of a request's head to its answer; a body that trickles in is given up.
 const LONGEST_REQUEST: Duration = Duration::from_secs(30);
@@ -36,7 +40,10 @@ pub struct Http {
     pub store: Store,
     pub clock: SharedClock,
     pub channels: Arc<[ChannelHealth]>,
-    pub personas: Personas,
+    pub personas: Keeper,
+    /// The tools of the active bag.
+    pub skills: Arc<[Skill]>,
+    pub door: Door,
     /// `None`: the intake of changes is closed.
     pub changes_token: Option<SecretString>,
     pub webhooks: Webhooks,
@@ -81,6 +88,7 @@ pub fn routes(http: Http) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(health::ready))
+        .merge(api::routes())
         .route("/api/v1/hooks/changes", post(changes::take))
         .route("/channels/{name}/events", post(webhooks::take).layer(DefaultBodyLimit::max(webhooks::BODY_BYTES)))
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "not_found", "There is nothing at this address.") })

@@ -1,5 +1,6 @@
 //! Every answer of the routes, asked through the router with a store in memory.
 
+mod agents;
 mod changes;
 mod health;
 mod webhooks;
@@ -17,11 +18,7 @@ use tower::ServiceExt;
 use watchfloor_channel::{ChannelState, Inbox};
 
 use super::*;
-use crate::{
-    clock::FixedClock,
-    persona::{Personas, Registry},
-    store::ChangeRow,
-};
+use crate::{clock::FixedClock, store::ChangeRow};
 
 /// 2026-11-30T03:12:00Z.
 const NOW: i64 = 1_796_008_320_000;
@@ -43,7 +40,9 @@ impl House {
                 store,
                 clock: FixedClock::at(NOW),
                 channels: Arc::new([]),
-                personas: Personas::new(Registry::builtin()),
+                personas: agents::keeper().await,
+                skills: Arc::new([]),
+                door: Door::default(),
                 changes_token,
                 webhooks,
             },

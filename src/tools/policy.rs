@@ -12,6 +12,14 @@ pub enum Role {
 }
 
 impl Role {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Operator => "operator",
+            Self::Admin => "admin",
+        }
+    }
+
     /// Whether tools of that class are for her.
     pub fn sees(self, class: Class) -> bool {
         match class {

@@ -132,7 +132,6 @@ fn a_setting_that_is_merely_missing_is_noted() {
             "untouched: off: bot_token, app_token not set",
             "models.providers.anthropic: off: api_key not set",
             "sources.loki: not asked: its tools are not part of this build yet",
-            "server.tokens: not used: the API they open is not part of this build yet",
             "slack: no effect yet: approvers, timezone",
             "slack: pairing is not part of this build yet: private chats are for allow_from, others are told whom to ask",
         ]
