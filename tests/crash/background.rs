@@ -65,6 +65,18 @@ async fn a_report_that_waits_is_told_by_the_next_process() {
 }
 
 #[tokio::test]
+async fn a_report_that_a_store_did_not_take_is_told_when_it_does_without_a_restart() {
+    let mut rules = coordinator();
+    rules.push(Rule::reply("20 of 20.").when_persona(WORKER));
+    let mut bench = Bench::started(rules).await;
+    bench.database.refuse("UPDATE ON chat_sessions WHEN NEW.status = 'completed'").await;
+    let thread = bench.ask("how full is it?").await;
+    until("a refused report", async || bench.log().contains("a worker's end can't be written down now")).await;
+    bench.database.refuse_nothing().await;
+    told_once(bench, &thread).await;
+}
+
+#[tokio::test]
 async fn an_answer_to_a_report_whose_post_was_not_written_down_is_not_posted_again() {
     let mut rules = coordinator();
     rules.push(Rule::reply("20 of 20.").when_persona(WORKER));

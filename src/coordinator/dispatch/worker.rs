@@ -1,10 +1,10 @@
 //! One worker's work, from its place among the others to its report. It belongs to the crew: the call that sent it only waits,
 //! and may stop waiting.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
-use watchfloor_channel::{ChannelId, ConversationId};
+use watchfloor_channel::{ChannelId, ConversationId, backoff::Backoff};
 
 use super::{
     super::{
@@ -167,14 +167,7 @@ impl Worker {
         };
         let notification = (status != SessionStatus::Killed).then(|| self.notification(&report, now));
         let end = WorkerEnd { id: member.task_id.clone(), status, totals, report: notification, now_ms: now };
-        match services.store.sessions().end_worker(&end).await {
-            Ok(true) => self.router.wake(&self.conversation),
-            Ok(false) => {}
-            // Its row says that it runs: the next start goes on with it, or explains it.
-            Err(error) => {
-                tracing::error!(task.id = %member.task_id, %error, "a worker's end could not be written down");
-            }
-        }
+        self.write_down(&end).await;
         let state = if report.is_completed() { LineState::Done } else { LineState::Failed };
         self.line.progress.end_after(&self.line.key, report.seconds, state);
         self.tile(report.status);
@@ -187,6 +180,25 @@ impl Worker {
             tokens: totals.input_tokens + totals.output_tokens,
         });
         member.end(Ended { report, totals, at: now });
+    }
+
+    /// Somebody waits for what it found, so a store that is away is waited for. If the process ends before, the row says that
+    /// the worker runs, and the next one goes on with it.
+    async fn write_down(&self, end: &WorkerEnd) {
+        let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(30));
+        loop {
+            match self.services.store.sessions().end_worker(end).await {
+                Ok(true) => return self.router.wake(&self.conversation),
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::error!(task.id = %end.id, %error, "a worker's end can't be written down now");
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(backoff.next(&mut rand::rng())) => {}
+                () = self.router.crew().ending().cancelled() => return,
+            }
+        }
     }
 
     fn notification(&self, report: &Report, now: i64) -> NewInbox {
